@@ -1,6 +1,6 @@
 """What a person can set for an operation in the Launchpad, made of its request; and the request made of that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
@@ -25,7 +25,7 @@ _ENDS = {
 RANGE: Mapping[str, Any] = {name: (dict[str, str], Field(default={}, description=text)) for name, text in _ENDS.items()}
 """The fields of a range of partitions."""
 # The kinds of fields: what a config has for them.
-_LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str]}
+_LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str], Collection[str]: list[str]}
 
 
 class PlanConfig(dg.Config):

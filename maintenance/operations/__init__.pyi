@@ -1,6 +1,7 @@
 # Made by scripts/operations-stub: what `__getattr__` of the package finds.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -10,8 +11,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.shares import Sharing
 from maintenance.metastore.catalog import Catalog
-from maintenance.operations.acknowledgements.acknowledge import acknowledge
-from maintenance.operations.acknowledgements.approve_plan import approve_plan
+from maintenance.operations.acknowledgements.approve_plan import ApprovePlanReport
 from maintenance.operations.bin.empty_bin import EmptyBinReport
 from maintenance.operations.bin.restore import RestoreReport
 from maintenance.operations.bin.run import BinRun
@@ -21,28 +21,24 @@ from maintenance.operations.checks.fsck import fsck
 from maintenance.operations.checks.prove_compactions import ProveCompactionsReport
 from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
-from maintenance.operations.databases.alter_column_default_value import alter_column_default_value
-from maintenance.operations.databases.alter_view_dialect import alter_view_dialect
 from maintenance.operations.databases.clone import CloneReport
 from maintenance.operations.databases.compact_database import CompactDatabaseReport
 from maintenance.operations.databases.each_table import Opened, TableChoice
 from maintenance.operations.databases.migrate_database import Into, MigrateDatabaseReport
 from maintenance.operations.databases.migration import MigrateReport
-from maintenance.operations.databases.refresh_object_table import refresh_object_table
 from maintenance.operations.databases.repair import repair
 from maintenance.operations.expiry.expire_changelogs import ExpireChangelogsReport
 from maintenance.operations.expiry.expire_partitions import ExpirePartitionsReport
 from maintenance.operations.expiry.expire_snapshots import ExpireSnapshotsReport
-from maintenance.operations.expiry.expire_tags import expire_tags
+from maintenance.operations.expiry.expire_tags import ExpireTagsReport
 from maintenance.operations.fleet.fleet_costs import fleet_costs
 from maintenance.operations.fleet.fleet_history import HistoryReport
 from maintenance.operations.fleet.health import HealthReport, JudgedBy
 from maintenance.operations.fleet.plan_fleet import plan_fleet
-from maintenance.operations.fleet.table_figures import table_figures
 from maintenance.operations.indexes.advise_file_index import advise_file_index
 from maintenance.operations.indexes.analyze_table import analyze_table
 from maintenance.operations.indexes.create_global_index import create_global_index
-from maintenance.operations.indexes.drop_global_index import drop_global_index
+from maintenance.operations.indexes.global_index_report import GlobalIndexReport
 from maintenance.operations.indexes.probe_file_index import probe_file_index
 from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndexReport
 from maintenance.operations.ingestion.ingest import IngestReport
@@ -51,40 +47,38 @@ from maintenance.operations.ingestion.ingest_stream import ingest_stream
 from maintenance.operations.operation import Run
 from maintenance.operations.orphans.orphan_removal import RemoveOrphanFilesReport
 from maintenance.operations.progress import Progress
-from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.create_branch import BranchReport
 from maintenance.operations.refs.create_tag import TagReport
-from maintenance.operations.refs.delete_branch import delete_branch
+from maintenance.operations.refs.delete_branch import DeleteBranchReport
 from maintenance.operations.refs.delete_tag import delete_tag
-from maintenance.operations.refs.fast_forward import fast_forward
-from maintenance.operations.refs.mark_partition_done import mark_partition_done
-from maintenance.operations.refs.merge_branch import merge_branch
-from maintenance.operations.refs.rename_branch import rename_branch
-from maintenance.operations.refs.rename_tag import rename_tag
+from maintenance.operations.refs.fast_forward import FastForwardReport
+from maintenance.operations.refs.mark_partition_done import MarkPartitionDoneReport
+from maintenance.operations.refs.merge_branch import MergeBranchReport
+from maintenance.operations.refs.rename_branch import RenameBranchReport
 from maintenance.operations.refs.reset_consumer import reset_consumer
 from maintenance.operations.refs.rollback_to import RollbackReport
-from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
-from maintenance.operations.refs.trigger_tag_automatic_creation import trigger_tag_automatic_creation
-from maintenance.operations.repairs.compact_manifest import compact_manifest
+from maintenance.operations.refs.rollback_to_as_latest import RollbackToAsLatestReport
+from maintenance.operations.refs.trigger_tag_automatic_creation import AutomaticTagsReport
+from maintenance.operations.repairs.compact_manifest import CompactManifestReport
 from maintenance.operations.repairs.purge_files import PurgeFilesReport
-from maintenance.operations.repairs.remove_unexisting_files import remove_unexisting_files
-from maintenance.operations.repairs.remove_unexisting_manifests import remove_unexisting_manifests
-from maintenance.operations.repairs.repair_earliest_snapshot import repair_earliest_snapshot
+from maintenance.operations.repairs.remove_unexisting_files import RemoveUnexistingFilesReport
+from maintenance.operations.repairs.remove_unexisting_manifests import RemoveUnexistingManifestsReport
+from maintenance.operations.repairs.repair_earliest_snapshot import RepairEarliestSnapshotReport
 from maintenance.operations.report import Report
 from maintenance.operations.retention.explain import Explanation
 from maintenance.operations.retention.forecast import ForecastReport
-from maintenance.operations.retention.held_bytes import held_bytes
-from maintenance.operations.retention.what_if import what_if
+from maintenance.operations.retention.held_bytes import HeldBytes
+from maintenance.operations.retention.what_if import WhatIfReport
 from maintenance.operations.rows.compact_chain_table import CompactChainTableReport
 from maintenance.operations.rows.delete import delete
-from maintenance.operations.rows.drop_partitions import drop_partitions
+from maintenance.operations.rows.drop_partitions import DropPartitionsReport
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.rescale import RescaleReport
-from maintenance.operations.rows.restorable_partitions import restorable_partitions
-from maintenance.operations.rows.restore_partitions import restore_partitions
+from maintenance.operations.rows.restorable_partitions import RestorablePartitionsReport
+from maintenance.operations.rows.restore_partitions import RestorePartitionsReport
 from maintenance.operations.rows.update import update
-from maintenance.operations.tuning.advise import advise
-from maintenance.operations.tuning.simulate_settings import simulate_settings
+from maintenance.operations.tuning.advise import AdviceReport
+from maintenance.operations.tuning.simulate_settings import SimulationReport
 from maintenance.operations.tuning.tune_settings import tune_settings
 from maintenance.spark.sharing import SparkSource
 from maintenance.sql.operations.merge_tables import merge_tables
@@ -92,6 +86,22 @@ from maintenance.sql.operations.refresh_materialized_table import refresh_materi
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 
+def acknowledge(
+    catalog: Catalog, table: str, check: str, name: str, reason: str, *, history: str = ...
+) -> Mapping[str, Any]: ...
+def advise(
+    table: Table, *, queries: str | None = ..., event_logs: str | None = ..., snapshots: int = ..., files: bool = ...
+) -> AdviceReport: ...
+def alter_column_default_value(catalog: Catalog, table: str, column: str, default_value: str) -> None: ...
+def alter_view_dialect(
+    catalog: Catalog, view: str, action: str, engine: str | None = ..., query: str | None = ...
+) -> None: ...
+def approve_plan(
+    file_io: FileIO, warehouse: str, plan: str, *, name: str | None = ..., reason: str = ...
+) -> ApprovePlanReport: ...
+def clear_consumers(
+    table: Table, *, including: str = ..., excluding: str | None = ..., dry_run: bool = ...
+) -> tuple[str, ...]: ...
 def clone(
     table: Table,
     catalog: Catalog,
@@ -109,7 +119,7 @@ def clone(
     progress: Progress | None = ...,
 ) -> CloneReport: ...
 def compact(
-    spark: SparkSession | None,
+    spark: SparkSource,
     table: Table,
     *,
     full: bool = ...,
@@ -126,11 +136,11 @@ def compact(
     beside_other_compactors: bool | None = ...,
     buckets: Collection[int] | None = ...,
     dry_run: bool = ...,
-    only: Callable[[Unit], bool] | None = ...,
     progress: Progress | None = ...,
+    only: Callable[[Unit], bool] | None = ...,
 ) -> CompactReport: ...
 def compact_chain_table(
-    spark: SparkSession | None, table: Table, partition: Spec, *, overwrite: bool = ..., dry_run: bool = ...
+    spark: SparkSource, table: Table, partition: Spec, *, overwrite: bool = ..., dry_run: bool = ...
 ) -> CompactChainTableReport: ...
 def compact_database(
     spark: SparkSession | None,
@@ -145,6 +155,7 @@ def compact_database(
     opened: Opened | None = ...,
     progress: Progress | None = ...,
 ) -> CompactDatabaseReport: ...
+def compact_manifest(table: Table, *, dry_run: bool = ...) -> CompactManifestReport: ...
 def create_branch(
     table: Table, branch: str, *, tag: str | None = ..., snapshot_id: int | None = ..., ignore_if_exists: bool = ...
 ) -> BranchReport: ...
@@ -157,9 +168,17 @@ def create_tag(
     watermark: int | None = ...,
     time_retained: timedelta | None = ...,
     ignore_if_exists: bool = ...,
-    now: datetime | None = ...,
+    dry_run: bool = ...,
     spark: SparkSource = ...,
+    now: datetime | None = ...,
 ) -> TagReport: ...
+def delete_branch(table: Table, branch: str, *, dry_run: bool = ...) -> DeleteBranchReport: ...
+def drop_global_index(
+    table: Table, column: str, index_type: str, *, partitions: Sequence[Spec] = ..., dry_run: bool = ...
+) -> GlobalIndexReport: ...
+def drop_partitions(
+    table: Table, partitions: Sequence[Spec], *, ignore_if_not_exists: bool = ..., dry_run: bool = ...
+) -> DropPartitionsReport: ...
 def empty_bin(
     file_io: FileIO,
     warehouse: str,
@@ -193,9 +212,9 @@ def expire_partitions(
     max_expires: int | None = ...,
     batch_size: int | None = ...,
     dry_run: bool = ...,
+    spark: SparkSource = ...,
     progress: Progress | None = ...,
     now: datetime | None = ...,
-    spark: SparkSource = ...,
 ) -> ExpirePartitionsReport: ...
 def expire_snapshots(
     table: Table,
@@ -206,11 +225,21 @@ def expire_snapshots(
     max_deletes: int | None = ...,
     time_limit: timedelta | None = ...,
     dry_run: bool = ...,
-    progress: Progress | None = ...,
-    now: datetime | None = ...,
     into: BinRun | None = ...,
     spark: SparkSource = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
 ) -> ExpireSnapshotsReport: ...
+def expire_tags(
+    table: Table,
+    *,
+    older_than: datetime | None = ...,
+    dry_run: bool = ...,
+    into: BinRun | None = ...,
+    spark: SparkSource = ...,
+    progress: Progress | None = ...,
+    now: datetime | None = ...,
+) -> ExpireTagsReport: ...
 def explain(
     table: Table,
     *,
@@ -220,6 +249,7 @@ def explain(
     partition: Spec | None = ...,
     now: datetime | None = ...,
 ) -> Explanation: ...
+def fast_forward(table: Table, branch: str, *, dry_run: bool = ...) -> FastForwardReport: ...
 def fleet_history(
     catalog: Catalog,
     *,
@@ -257,6 +287,7 @@ def health(
     settings: JudgedBy = ...,
     progress: Progress | None = ...,
 ) -> HealthReport: ...
+def held_bytes(table: Table, now: datetime | None = ...) -> tuple[HeldBytes, ...]: ...
 def ingest(
     spark: SparkSession | None,
     table: Table,
@@ -270,6 +301,12 @@ def ingest(
     properties: Mapping[str, str] | None = ...,
     progress: Progress = ...,
 ) -> IngestReport: ...
+def mark_partition_done(
+    table: Table, partitions: Sequence[Spec], *, dry_run: bool = ...
+) -> MarkPartitionDoneReport: ...
+def merge_branch(
+    table: Table, source_branch: str, target_branch: str = ..., *, dry_run: bool = ...
+) -> MergeBranchReport: ...
 def migrate_database(
     catalog: Catalog,
     database: str,
@@ -296,7 +333,7 @@ def migrate_table(
     progress: Progress | None = ...,
 ) -> MigrateReport: ...
 def produce_changelog(
-    spark: SparkSession | None,
+    spark: SparkSource,
     table: Table,
     *,
     partitions: Sequence[Spec] | None = ...,
@@ -305,11 +342,11 @@ def produce_changelog(
     max_retries: int = ...,
     beside_other_compactors: bool | None = ...,
     dry_run: bool = ...,
-    only: Callable[[Unit], bool] | None = ...,
     progress: Progress | None = ...,
+    only: Callable[[Unit], bool] | None = ...,
 ) -> CompactReport: ...
 def prove_compactions(
-    spark: SparkSession | None,
+    spark: SparkSource,
     table: Table,
     *,
     since: int | None = ...,
@@ -322,6 +359,7 @@ def prove_compactions(
 def purge_files(
     table: Table, *, older_than: datetime | None = ..., minimum_age: timedelta = ..., dry_run: bool = ...
 ) -> PurgeFilesReport: ...
+def refresh_object_table(catalog: Catalog, table: str) -> None: ...
 def remove_orphan_files(
     spark: SparkSource,
     table: Table,
@@ -333,10 +371,19 @@ def remove_orphan_files(
     time_limit: timedelta | None = ...,
     never_committed: bool = ...,
     dry_run: bool = ...,
+    into: BinRun | None = ...,
     progress: Progress | None = ...,
     now: datetime | None = ...,
-    into: BinRun | None = ...,
 ) -> RemoveOrphanFilesReport: ...
+def remove_unexisting_files(
+    table: Table, *, parallelism: int | None = ..., dry_run: bool = ...
+) -> RemoveUnexistingFilesReport: ...
+def remove_unexisting_manifests(table: Table, *, dry_run: bool = ...) -> RemoveUnexistingManifestsReport: ...
+def rename_branch(table: Table, from_branch: str, to_branch: str, *, dry_run: bool = ...) -> RenameBranchReport: ...
+def rename_tag(table: Table, tag: str, target_tag: str, *, dry_run: bool = ...) -> None: ...
+def repair_earliest_snapshot(
+    table: Table, snapshot_id: int, *, dry_run: bool = ...
+) -> RepairEarliestSnapshotReport: ...
 def replace_tag(
     table: Table,
     name: str,
@@ -348,7 +395,7 @@ def replace_tag(
     now: datetime | None = ...,
 ) -> TagReport: ...
 def rescale(
-    spark: SparkSession | None,
+    spark: SparkSource,
     table: Table,
     *,
     bucket_num: int | None = ...,
@@ -356,6 +403,7 @@ def rescale(
     where: str | None = ...,
     dry_run: bool = ...,
 ) -> RescaleReport: ...
+def restorable_partitions(table: Table) -> RestorablePartitionsReport: ...
 def restore(
     table: Table,
     warehouse: str,
@@ -367,8 +415,18 @@ def restore(
     dry_run: bool = ...,
     progress: Progress | None = ...,
 ) -> RestoreReport: ...
+def restore_partitions(
+    spark: SparkSource,
+    table: Table,
+    partitions: Sequence[Spec] = ...,
+    *,
+    tag: str | None = ...,
+    snapshot_id: int | None = ...,
+    where: str | None = ...,
+    dry_run: bool = ...,
+) -> RestorePartitionsReport: ...
 def rewrite_file_index(
-    spark: SparkSession | None,
+    spark: SparkSource,
     table: Table,
     *,
     partitions: Sequence[Spec] | None = ...,
@@ -376,8 +434,8 @@ def rewrite_file_index(
     rebuild: bool = ...,
     files_per_commit: int = ...,
     dry_run: bool = ...,
-    only: frozenset[str] | None = ...,
     progress: Progress | None = ...,
+    only: frozenset[str] | None = ...,
 ) -> RewriteFileIndexReport: ...
 def rollback_to(
     table: Table,
@@ -388,6 +446,33 @@ def rollback_to(
     watermark: int | None = ...,
     dry_run: bool = ...,
 ) -> RollbackReport: ...
+def rollback_to_as_latest(
+    table: Table, *, snapshot_id: int | None = ..., tag: str | None = ..., dry_run: bool = ...
+) -> RollbackToAsLatestReport: ...
+def simulate_settings(
+    table: Table,
+    tries: Mapping[str, str] | None = ...,
+    *,
+    snapshots: int = ...,
+    workload: str | None = ...,
+    compact_every: int | None = ...,
+    bytes_per_second: int | None = ...,
+    plot: str | None = ...,
+    now: datetime | None = ...,
+) -> SimulationReport: ...
+def table_figures(catalog: Catalog, *, database: str | None = ...) -> pa.Table: ...
+def trigger_tag_automatic_creation(
+    table: Table, *, dry_run: bool = ..., spark: SparkSource = ..., now: datetime | None = ...
+) -> AutomaticTagsReport: ...
+def what_if(
+    table: Table,
+    options: Mapping[str, str] | None = ...,
+    *,
+    without_tags: Collection[str] = ...,
+    without_consumers: Collection[str] = ...,
+    ahead: Sequence[timedelta] = ...,
+    now: datetime | None = ...,
+) -> WhatIfReport: ...
 
 _FUNCTIONS: dict[str, str]
 

@@ -4,17 +4,19 @@ The way is the same everywhere: a request is planned, which only reads; the plan
 gives a report. A dry run stops behind the plan. A kept plan is applied by planning again: if that gives something else,
 nothing is done, and otherwise the same `apply` follows.
 
-A module `operations/<package>/<name>.py` holds one operation: its request, `plan`, `apply`, the typed function for
-Python, and the record under the name `OPERATION`. That it is there is all that makes it known (`operation_names`); so
-its name and its summary are written as literals.
+A module `operations/<package>/<name>.py` holds one operation: its request, `plan`, `apply`, the record under the name
+`OPERATION`, and the function of Python that is made of it. That it is there is all that makes it known
+(`operation_names`); so its name and its summary are written as literals.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import inspect
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -25,7 +27,16 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metadata.partition_names import Spec
 from maintenance.operation_names import operation_modules
 from maintenance.operations.bin.run import BinRun
-from maintenance.operations.parameters import Param, Specs, arguments_of, fields_of_arguments, parameters_of
+from maintenance.operations.parameters import (
+    OfRuns,
+    Param,
+    Specs,
+    arguments_of,
+    as_parameter,
+    fields_of_arguments,
+    keywords_of,
+    parameters_of,
+)
 from maintenance.operations.plan_store import (
     MANY,
     PlannedGroup,
@@ -99,9 +110,10 @@ class Run:
         progress: Progress | None = None,
         into: BinRun | None = None,
         now: datetime | None = None,
+        warehouse: str = "",
     ) -> "Run":
         """As the functions of Python take it."""
-        return cls(spark, progress or silent, into, now)
+        return cls(spark, progress or silent, into, now, warehouse)
 
     def session(self) -> "SparkSession | None":
         """The Spark session, for work that is always done in tasks."""
@@ -207,6 +219,7 @@ def lazily(
     def plan(run: Run, table: Any, request: Request) -> LazyPlan[Request, Report]:
         return LazyPlan(request, partial(work, run, table, request, dry_run=True), partial(named, table))
 
+    @wraps(work)  # what it gives is what a function made of the record gives
     def apply(run: Run, table: Any, planned: LazyPlan[Request, Report]) -> Report:
         return work(run, table, planned.request, dry_run=False)
 
@@ -344,7 +357,7 @@ class Operation(Generic[Request, P, Report]):
     name: str
     summary: str
     request: type[Request]
-    plan: Callable[[Run, Any, Request], P]
+    plan: Callable[Concatenate[Run, Any, Request, ...], P]
     apply: Callable[[Run, Any, P], Report]
     shown: Callable[[Any], Shown] = done
     again: Callable[[Run, Any, Request, StoredPlan], P] | None = None
@@ -386,11 +399,64 @@ class Operation(Generic[Request, P, Report]):
         just = "There was nothing to do." if shown.nothing_to_do else "Done."
         return tuple(self.said(report)) or ((just,) if shown.rows is None else ())
 
-    def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False) -> Report:
-        """Plan, and do it unless it is a dry run. `place`: the table, catalog or warehouse."""
-        made = self.plan(run, place, request)
+    def run(self, run: Run, place: Any, request: Request, *, dry_run: bool = False, **more: Any) -> Report:
+        """Plan, and do it unless it is a dry run.
+
+        Args: `place`: the table, catalog or warehouse; `more`: what `plan` takes beside them.
+        """
+        made = self.plan(run, place, request, **more)
         report: Report = made.report if dry_run else self.apply(run, place, made)
         return report
+
+    def function(
+        self,
+        doc: str,
+        *,
+        takes: Sequence[str] = (),
+        spark_first: bool = False,
+        by_position: Sequence[str] = (),
+        without: Collection[str] = (),
+    ) -> Callable[..., Report]:
+        """The function of Python: it takes the place, the fields of the request, and what a run is done with.
+
+        Fields that have a default are keywords, and so is all else: `dry_run`, `spark` and `into` where the operation
+        has them, and what `plan` takes besides a request.
+
+        Args:
+            doc: its docstring, in which nothing needs to stand that is said of the fields, nor what `OfRuns` says.
+            takes: further fields of `OfRuns`.
+            spark_first: the session stands before the place.
+            by_position: fields with a default that may be given by position as well.
+            without: fields that are not for callers in Python.
+        """
+        known = {each.name: as_parameter(each, by_position=each.name in by_position) for each in fields(OfRuns)}
+        place = ("file_io", "warehouse") if self.of_warehouse else ("catalog",) if self.of_catalog else ("table",)
+        has = {"dry_run": self.has_dry_run, "into": self.takes_bin, "spark": self.uses_spark and not spark_first}
+        keywords = dict.fromkeys([*(name for name, is_had in has.items() if is_had), *takes])
+        first = [*(["spark"] if spark_first else ()), *place]
+        request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+        def called(*, request: Request, **given: Any) -> Report:
+            at = [given.pop(name) for name in place]
+            run = Run.of(**{name: given.pop(name) for name in inspect.signature(Run.of).parameters if name in given})
+            return self.run(run, Warehouse(*at) if self.of_warehouse else at[0], request, **given)
+
+        positional = [known[name].replace(kind=request.kind, default=request.empty) for name in first]
+        others = [*(known[name] for name in keywords), *self.own_of_plan]
+        called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*positional, request, *others], return_annotation=inspect.signature(self.apply).return_annotation
+        )
+        called.operation = self  # type: ignore[attr-defined]
+        called.__name__ = called.__qualname__ = self.name
+        called.__module__, called.__doc__ = sys._getframe(1).f_globals["__name__"], doc
+        only = [each.name for each in fields(self.request) if each.name not in without]  # type: ignore[arg-type]
+        return keywords_of(self.request, only=only, by_position=by_position)(called)
+
+    @property
+    def own_of_plan(self) -> list[inspect.Parameter]:
+        """What `plan` takes besides the run, the place and a request: it is for callers in Python alone."""
+        beside = list(inspect.signature(self.plan).parameters.values())[3:]
+        return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in beside]
 
     def keepable(self, run: Run, place: Any, request: Request) -> tuple[P, StoredPlan]:
         """What would be done now, as a plan to apply and as one to keep."""

@@ -13,8 +13,14 @@ from functools import cache, wraps
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from maintenance.fs.file_io import FileIO
 from maintenance.metadata.partition_names import Exactly, Spec, kept
+from maintenance.metastore.catalog import Catalog
+from maintenance.operations.bin.run import BinRun
+from maintenance.operations.progress import Progress
 from maintenance.options.option import duration
+from maintenance.spark.sharing import SparkSource
+from maintenance.table.table import Table
 
 Result = TypeVar("Result")
 Value = Any
@@ -130,41 +136,56 @@ def fields_of_arguments(request: type, arguments: Mapping[str, Any]) -> dict[str
     return {name: _of_json(value, bare(hints[name])) for name, value in arguments.items() if value is not None}
 
 
-_OF_RUNS = {
-    "dry_run": "report what would be done, change nothing.",
-    "into": "takes what is deleted, so that it can be restored; None = it is destroyed at once.",
-    "now": "None = the current time; one without a zone is local.",
-    "progress": "called with a line for each thing that happens.",
-    "spark": "a session whose tasks do the work; None = this process does it.",
-}
-"""What parameters of functions mean that are of no request."""
+@dataclass(frozen=True)
+class OfRuns:
+    """What functions take that is of no request.
+
+    Attributes:
+        warehouse: its folder.
+        dry_run: report what would be done, change nothing.
+        progress: called with a line for each thing that happens.
+        now: None = the current time; one without a zone is local.
+        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
+        spark: a session whose tasks do the work, or what gives one; None = this process does it.
+    """
+
+    table: Table
+    catalog: Catalog
+    file_io: FileIO
+    warehouse: str = ""
+    dry_run: bool = False
+    progress: Progress | None = None
+    now: datetime | None = None
+    into: BinRun | None = None
+    spark: SparkSource = None
 
 
 def keywords_of(
-    record: type[Any], name: str = "request", only: Iterable[str] | None = None
+    record: type[Any], name: str = "request", only: Iterable[str] | None = None, by_position: Sequence[str] = ()
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
     """Callers of a function give the fields of a record, and the function gets the record as its parameter `name`.
 
     A field without a default may be given by position, where the function has the record. The docstring gets what is
     said of the fields, by `Param` or under Attributes, and what is the same for all runs, where it does not say it.
 
-    Args: `only`: these fields; the function sets the others, which have defaults.
+    Args: `only`: these fields; the function sets the others, which have defaults; `by_position`: those with defaults
+        that may be given by position as well.
     """
     chosen = [each for each in fields(record) if each.init and (only is None or each.name in only)]
-    required = [each.name for each in chosen if _is_required(each)]
 
     def made(function: Callable[..., Result]) -> Callable[..., Result]:
         own = inspect.signature(function)
         place = list(own.parameters).index(name)
         first, behind = list(own.parameters.values())[:place], list(own.parameters.values())[place + 1 :]
-        shown = [_shown(each) for each in chosen]
+        shown = [as_parameter(each, by_position=each.name in by_position) for each in chosen]
         parameters = sorted([*first, *shown, *behind], key=lambda parameter: parameter.kind)
         signature = own.replace(parameters=parameters)
+        most = sum(each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD for each in parameters)
 
         @wraps(function)
         def called(*args: Any, **given: Any) -> Result:
-            if len(args) > place + len(required):
-                raise TypeError(f"{function.__name__}() takes {place + len(required)} arguments by position")
+            if len(args) > most:
+                raise TypeError(f"{function.__name__}() takes {most} arguments by position")
             arguments = signature.bind(*args, **given).arguments
             asked = record(**{each.name: arguments.pop(each.name) for each in chosen if each.name in arguments})
             return function(**arguments, **{name: asked})
@@ -177,27 +198,30 @@ def keywords_of(
     return made
 
 
-def _shown(field: "Field[Any]") -> inspect.Parameter:
-    """A field as a parameter of the function."""
+def as_parameter(field: "Field[Any]", *, by_position: bool = False) -> inspect.Parameter:
+    """A field as a parameter of a function."""
     hint = getattr(field.type, "__origin__", field.type) if hasattr(field.type, "__metadata__") else field.type
-    if _is_required(field):
-        return inspect.Parameter(field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=hint)
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hint)
+    required = _is_required(field)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD if required or by_position else inspect.Parameter.KEYWORD_ONLY
+    default = inspect.Parameter.empty if required else field.default
+    return inspect.Parameter(field.name, kind, default=default, annotation=hint)
 
 
 def _described(doc: str, record: type[Any], parameters: Sequence[str]) -> str:
     """A docstring with what it does not say of these parameters yet, in their order."""
     text = inspect.cleandoc(doc)
-    about = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
+    runs, about = (inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")[2] for each in (OfRuns, record))
     own = re.search(r"^Args:\n((?: {4}.*\n)*)", text, re.MULTILINE)
     hints = get_type_hints(record, include_extras=True)
     told = {name: param.text for name, hint in hints.items() if (param := _told(hint)) is not None}
-    texts = _OF_RUNS | {name: text[0].lower() + text[1:] for name, text in told.items()}
-    items = {name: f"    {name}: {text}\n" for name, text in texts.items()}
-    said = f"{about.rstrip()}\n" + (own[1] if own else "")
+    items: dict[str, str] = {}
+    fields = "".join(f"    {name}: {text[0].lower() + text[1:]}\n" for name, text in told.items())
+    said = f"{runs}\n{fields}{about.rstrip()}\n" + (own[1] if own else "")
     for item in re.findall(r"^ {4}\w.*\n(?: {8}.*\n)*", said, re.MULTILINE):
         items |= dict.fromkeys(item.partition(":")[0].strip().split(", "), item)
     chosen = dict.fromkeys(items[name] for name in parameters if name in items)
+    if not chosen:
+        return text
     above, below = (text[: own.start()], text[own.end() :]) if own else text.partition("Raises:")[::2]
     if not own:
         below = f"Raises:{below}" if below else ""

@@ -62,12 +62,10 @@ OPERATION = Operation(
 )
 
 
-def acknowledge(
-    catalog: Catalog, table: str, check: str, *, name: str, reason: str, history: str = HISTORY_DATABASE
-) -> Mapping[str, Any]:
+acknowledge = OPERATION.function(
     """Acknowledge what a check of a table has found up to its newest snapshot. Returns what was written down.
 
-    Args: `check`: one of those over writers; `name`: who; `reason`: why it is in order; `history`: its database.
     Raises: NotFoundError: no such table; OptionError: another check, or nobody is named; as writing the history.
-    """
-    return OPERATION.run(Run(), catalog, Acknowledge(table, check, name, reason, history))
+    """,
+    without=("run_id",),
+)

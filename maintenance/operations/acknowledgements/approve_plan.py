@@ -7,7 +7,6 @@ approval stays. Whoever may write the folder `_maintenance/approvals` can approv
 from dataclasses import dataclass
 from typing import Annotated
 
-from maintenance.fs.file_io import FileIO
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import Approval, StoredPlan, approve
@@ -74,13 +73,12 @@ OPERATION = Operation(
 )
 
 
-def approve_plan(
-    file_io: FileIO, warehouse: str, plan: str, *, name: str | None = None, reason: str = ""
-) -> ApprovePlanReport:
+approve_plan = OPERATION.function(
     """Approve a plan that somebody else has made.
 
-    Args: `warehouse`: its folder, in which plans lie; `plan`: its id, as the dry run has printed it; `name`: who
-        approves it, None: see `person`; `reason`: why.
+    Args:
+        warehouse: its folder, in which plans lie.
+        plan: its id, as the dry run has printed it.
     Raises: NotFoundError: there is no such plan; OptionError: nobody is named, or who has made the plan.
     """
-    return OPERATION.run(Run(), Warehouse(file_io, warehouse), ApprovePlan(plan, name, reason))
+)

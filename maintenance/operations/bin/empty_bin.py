@@ -14,9 +14,8 @@ from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, list_runs, outside_folders, run_folder
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
-from maintenance.operations.progress import Progress
 
 WINDOW = timedelta(days=7)
 # A run that was not closed may still be going on for so long.
@@ -158,21 +157,12 @@ def _destroy(file_io: FileIO, warehouse: str, run: _Run) -> None:
     file_io.delete_folder(folder)
 
 
-@keywords_of(EmptyBin)
-def empty_bin(
-    file_io: FileIO,
-    warehouse: str,
-    request: EmptyBin,
-    *,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-    now: datetime | None = None,
-) -> EmptyBinReport:
+empty_bin = OPERATION.function(
     """Destroy the runs of the bin that are older than the window, then the oldest until the rest fits.
 
     Args:
         progress: called with a line for each run.
     Raises: OptionError: a limit below 0.
-    """
-    run = Run.of(progress=progress, now=now)
-    return OPERATION.run(run, Warehouse(file_io, warehouse), request, dry_run=dry_run)
+    """,
+    takes=("progress", "now"),
+)

@@ -10,7 +10,7 @@ state, so what a compaction loses of it is found as well. Source: data sections 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from maintenance.amounts import number_of, size_text
 from maintenance.commit.identity import is_ours
@@ -25,15 +25,11 @@ from maintenance.operations.checks.audit_changelog import compaction_audit, wron
 from maintenance.operations.checks.compacted_buckets import compacted_buckets
 from maintenance.operations.checks.proved_bucket import BucketProof, CompactedBucket, prove_bucket
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
-from maintenance.operations.parameters import Param, keywords_of
-from maintenance.operations.progress import Progress
+from maintenance.operations.parameters import Param
 from maintenance.options import table as table_options
 from maintenance.spark.tasks import TaskError, run_tasks
 from maintenance.table.chain import chain_of
 from maintenance.table.table import Table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _UNCERTAIN = frozenset({"hll_sketch", "theta_sketch", "rbm32", "rbm64"})
 """Functions whose results have several forms that mean the same."""
@@ -306,10 +302,7 @@ OPERATION = Operation(
 )
 
 
-@keywords_of(ProveCompactions)
-def prove_compactions(
-    spark: "SparkSession | None", table: Table, request: ProveCompactions, *, progress: Progress | None = None
-) -> ProveCompactionsReport:
+prove_compactions = OPERATION.function(
     """Prove the compactions of a table that other engines committed, bucket by bucket.
 
     Args:
@@ -321,5 +314,7 @@ def prove_compactions(
     >>> report = prove_compactions(None, table)
     >>> [proof.snapshot_id for proof in report.failed]
     []
-    """
-    return OPERATION.run(Run.of(spark, progress), table, request)
+    """,
+    takes=("progress",),
+    spark_first=True,
+)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -26,14 +25,10 @@ from maintenance.operations.compaction.request import ChangelogRequest, CheckedR
 from maintenance.operations.compaction.sort_buckets import sort_buckets, sorts_buckets
 from maintenance.operations.compaction.work import CompactionWork
 from maintenance.operations.operation import Operation, Run, Shown, silent
-from maintenance.operations.parameters import keywords_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.progress import Progress
 from maintenance.table.compactors import refuse_if_others_compact, warnings_of
 from maintenance.table.table import Table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -174,16 +169,7 @@ def _with_finding(table: Table, request: CompactRequest | ChangelogRequest, repo
     return replace(report, finding=no_match(table, request.where))
 
 
-@keywords_of(CompactRequest)
-def compact(
-    spark: "SparkSession | None",
-    table: Table,
-    request: CompactRequest,
-    *,
-    dry_run: bool = False,
-    only: Callable[[Unit], bool] | None = None,
-    progress: Progress | None = None,
-) -> CompactReport:
+compact = OPERATION.function(
     """Compact a table.
 
     Args:
@@ -210,7 +196,7 @@ def compact(
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
         not fit the table, or another engine compacts it; NotFoundError: one of `partitions` does not exist; errors of
         reading the metadata. Failures of single groups are in the report.
-    """
-    run = Run.of(spark, progress)
-    made = plan(run, table, request, only)
-    return made.report if dry_run else apply(run, table, made)
+    """,
+    takes=("progress",),
+    spark_first=True,
+)

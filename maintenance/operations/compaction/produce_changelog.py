@@ -9,22 +9,16 @@ Source: seed 003 (lookup, full-compaction), data section 5.
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from maintenance.errors import OptionError
 from maintenance.operations.compaction.compact import CompactPlan, apply, exactly_as, shown
 from maintenance.operations.compaction.compact import plan as plan_compaction
 from maintenance.operations.compaction.plan import Unit
-from maintenance.operations.compaction.report import CompactReport, said
+from maintenance.operations.compaction.report import said
 from maintenance.operations.compaction.request import ChangelogRequest, CompactRequest
 from maintenance.operations.operation import Operation, Run, Spelling
-from maintenance.operations.parameters import keywords_of
 from maintenance.operations.plan_store import StoredPlan
-from maintenance.operations.progress import Progress
 from maintenance.table.table import Table
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 def plan(run: Run, table: Table, request: ChangelogRequest, only: Callable[[Unit], bool] | None = None) -> CompactPlan:
@@ -68,25 +62,16 @@ OPERATION = Operation(
 )
 
 
-@keywords_of(ChangelogRequest)
-def produce_changelog(
-    spark: "SparkSession | None",
-    table: Table,
-    request: ChangelogRequest,
-    *,
-    dry_run: bool = False,
-    only: Callable[[Unit], bool] | None = None,
-    progress: Progress | None = None,
-) -> CompactReport:
+produce_changelog = OPERATION.function(
     """Produce the changelog of all changes that have none yet, of some partitions or all.
 
     Args:
         only: the units of the plan to carry out; None = all.
     Raises: OptionError: the table has no changelog producer, or one that writes the changelog itself.
-    """
-    run = Run.of(spark, progress)
-    made = plan(run, table, request, only)
-    return made.report if dry_run else apply(run, table, made)
+    """,
+    takes=("progress",),
+    spark_first=True,
+)
 
 
 def merges_fully(table: Table) -> bool:

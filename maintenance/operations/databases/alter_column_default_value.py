@@ -36,10 +36,9 @@ OPERATION = Operation(
 )
 
 
-def alter_column_default_value(catalog: Catalog, table: str, column: str, default_value: str) -> None:
+alter_column_default_value = OPERATION.function(
     """Change the default value of a column.
 
-    Args: `table`: ``database.table``; `column`: fields of rows with dots between them; `default_value`: as a text.
     Raises: NotFoundError: no such table or column; SchemaError: the value does not fit.
     """
-    OPERATION.run(Run(), catalog, AlterColumnDefaultValue(table, column, default_value))
+)

@@ -52,10 +52,12 @@ OPERATION = Operation(
 )
 
 
-def alter_view_dialect(catalog: Catalog, view: str, action: str, engine: str, query: str | None = None) -> None:
+alter_view_dialect = OPERATION.function(
     """Add, change or drop the text of a view for an engine.
 
-    Args: `view`: ``database.view``; `action`: ``add``, ``update`` or ``drop``; `query`: the text, none to drop.
+    Args:
+        action: ``add``, ``update`` or ``drop``.
     Raises: NotFoundError: there is no such view; OptionError: the query does not go with the action.
-    """
-    OPERATION.run(Run(), catalog, AlterViewDialect(view, action, engine, query))
+    """,
+    by_position=("engine", "query"),
+)

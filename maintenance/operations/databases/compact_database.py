@@ -219,6 +219,4 @@ def compact_database(
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
     asked = replace(request, databases=choice.databases, tables=choice.tables, excluded=choice.excluded)
-    run = Run.of(spark, progress)
-    made = plan(run, catalog, asked, opened)
-    return made.report if dry_run else apply(run, catalog, made)
+    return OPERATION.run(Run.of(spark, progress), catalog, asked, dry_run=dry_run, opened=opened)

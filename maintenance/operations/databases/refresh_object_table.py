@@ -36,10 +36,9 @@ OPERATION = Operation(
 )
 
 
-def refresh_object_table(catalog: Catalog, table: str) -> None:
+refresh_object_table = OPERATION.function(
     """Do nothing, for an object table lists its folder at each read.
 
-    Args: `table`: ``database.table``.
     Raises: NotFoundError: there is no such table; OptionError: it is not an object table.
     """
-    OPERATION.run(Run(), catalog, RefreshObjectTable(table))
+)

@@ -20,12 +20,11 @@ from maintenance.metadata.expired import again_if_expired
 from maintenance.metadata.hints import EARLIEST
 from maintenance.metadata.holders import History, holders_of, needed_by
 from maintenance.metadata.shares import Sharing, in_one_batch
-from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.removal import RemovalPlan, plan_removals, remove
 from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
@@ -73,15 +72,10 @@ class _Going:
     sharing: Sharing
 
 
-def plan(run: Run, table: Table, request: ExpireChangelogs) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
-    """The changelogs that are due, and the files that only they use."""
-    return plan_shared(run, table, request, in_one_batch)
-
-
-def plan_shared(
-    run: Run, table: Table, request: ExpireChangelogs, sharing: Sharing
+def plan(
+    run: Run, table: Table, request: ExpireChangelogs, sharing: Sharing = in_one_batch
 ) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
-    """The same. `sharing`: who reads, looks for and deletes files."""
+    """The changelogs that are due, and the files that only they use. `sharing`: who reads, looks for and deletes."""
     table_options.check_keepable(table.options, table.identifier)
     by_id = {changelog.id: changelog for changelog in table.changelogs.all()}
     latest = table.snapshots.latest_id()
@@ -154,16 +148,7 @@ OPERATION = Operation(
 )
 
 
-@keywords_of(ExpireChangelogs)
-def expire_changelogs(
-    table: Table,
-    request: ExpireChangelogs,
-    *,
-    dry_run: bool = False,
-    now: datetime | None = None,
-    into: BinRun | None = None,
-    sharing: Sharing = in_one_batch,
-) -> ExpireChangelogsReport:
+expire_changelogs = OPERATION.function(
     """Expire the long-lived changelogs of a table or branch.
 
     Args:
@@ -173,7 +158,6 @@ def expire_changelogs(
         sharing: who reads, looks for and deletes files.
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
-    """
-    run = Run.of(into=into, now=now)
-    made = plan_shared(run, table, request, sharing)
-    return made.report if dry_run else apply(run, table, made)
+    """,
+    takes=("now", "into"),
+)

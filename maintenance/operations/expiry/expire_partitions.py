@@ -28,12 +28,11 @@ from maintenance.operations.expiry.chain_partitions import DuePartitions as DueO
 from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import entries_by_partition, group_of_files
-from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
-from maintenance.spark.sharing import SparkSharing, SparkSource
+from maintenance.spark.sharing import SparkSharing
 from maintenance.table.chain import ChainBranches
 from maintenance.table.partitions import done_partitions, forget_partitions
 from maintenance.table.table import Table, identity_of
@@ -294,16 +293,7 @@ def _read(manifests: Manifests, metas: Sequence[ManifestFileMeta]) -> list[Manif
     return list(manifests.entries_of(metas))
 
 
-@keywords_of(ExpirePartitions)
-def expire_partitions(
-    table: Table,
-    request: ExpirePartitions,
-    *,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-    now: datetime | None = None,
-    spark: SparkSource = None,
-) -> ExpirePartitionsReport:
+expire_partitions = OPERATION.function(
     """Expire the partitions of a table or branch.
 
     Args:
@@ -315,5 +305,6 @@ def expire_partitions(
             only then; None = this process does. The files are deleted when the snapshots expire.
     Raises: OptionError: the table has no partitions, or no time is given; a formatter or strategy that does not exist.
         CommitError: other writers kept publishing first; what was committed before stays. UnsupportedError.
-    """
-    return OPERATION.run(Run.of(spark, progress, now=now), table, request, dry_run=dry_run)
+    """,
+    takes=("progress", "now"),
+)

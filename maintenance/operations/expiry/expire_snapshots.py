@@ -36,20 +36,19 @@ from maintenance.operations.expiry.expire_changelogs import (
     ExpireChangelogs,
     ExpireChangelogsReport,
     counted,
-    plan_shared,
 )
 from maintenance.operations.expiry.expire_changelogs import apply as apply_changelogs
+from maintenance.operations.expiry.expire_changelogs import plan as plan_for_changelogs
 from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, gone_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
 from maintenance.operations.operation import Operation, Plan, Run
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
 from maintenance.operations.planned_groups import files_group
-from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
-from maintenance.spark.sharing import SparkSharing, SparkSource
+from maintenance.spark.sharing import SparkSharing
 from maintenance.table.table import Table
 
 _MAX_PLANS = 10
@@ -123,7 +122,7 @@ class ExpiryPlan:
         return expiry.with_changelogs(report, self._changelogs().report)
 
     def _changelogs(self) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
-        return plan_shared(Run(now=self.now), self.expiry.table, ExpireChangelogs(), self.expiry.sharing)
+        return plan_for_changelogs(Run(now=self.now), self.expiry.table, ExpireChangelogs(), self.expiry.sharing)
 
     def groups(self) -> Iterator[PlannedGroup]:
         report = self.report
@@ -168,7 +167,7 @@ def apply(run: Run, table: Table, planned: ExpiryPlan) -> ExpireSnapshotsReport:
     changelogs = ExpireChangelogsReport(table.identifier)
     if not expiry.late:
         at_that_time = replace(run, now=planned.now)
-        due = plan_shared(at_that_time, table, ExpireChangelogs(), expiry.sharing)
+        due = plan_for_changelogs(at_that_time, table, ExpireChangelogs(), expiry.sharing)
         changelogs = apply_changelogs(at_that_time, table, due)
     if run.into is not None:
         run.into.close()
@@ -428,17 +427,7 @@ def _gaps(ids: Sequence[int]) -> list[str]:
     ]
 
 
-@keywords_of(ExpireSnapshots)
-def expire_snapshots(
-    table: Table,
-    request: ExpireSnapshots,
-    *,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-    now: datetime | None = None,
-    into: BinRun | None = None,
-    spark: SparkSource = None,
-) -> ExpireSnapshotsReport:
+expire_snapshots = OPERATION.function(
     """Expire the snapshots of a table or branch.
 
     Args:
@@ -452,5 +441,6 @@ def expire_snapshots(
             asked only then; None = this process does all.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; nothing is
         deleted then. OptionError; UnsupportedError.
-    """
-    return OPERATION.run(Run.of(spark, progress, into, now), table, request, dry_run=dry_run)
+    """,
+    takes=("progress", "now"),
+)

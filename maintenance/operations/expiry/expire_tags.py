@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from maintenance.amounts import number_of
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.zone import local_time
-from maintenance.operations.bin.run import BinRun
 from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.removal import gone_text
 from maintenance.operations.expiry.tag_removal import TagRemovalPlan, plan_tag_removal, remove_tags
@@ -24,7 +23,7 @@ from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group
 from maintenance.options import table as table_options
-from maintenance.spark.sharing import SparkSharing, SparkSource
+from maintenance.spark.sharing import SparkSharing
 from maintenance.table.table import Table
 
 
@@ -140,31 +139,19 @@ OPERATION = Operation(
 )
 
 
-def expire_tags(
-    table: Table,
-    *,
-    older_than: datetime | None = None,
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-    now: datetime | None = None,
-    into: BinRun | None = None,
-    spark: SparkSource = None,
-) -> ExpireTagsReport:
+expire_tags = OPERATION.function(
     """Expire the tags of a table or branch.
 
+    With `tag.time-expire-enabled` = `false` a tag's own time to live does not count, only `older_than` does.
+
     Args:
-        older_than: also tags created before; a time without a zone is local.
-        dry_run: report what would go, change nothing.
-        progress: called with a line for each thing that happens.
-        now: None = the current time.
-        into: takes what is deleted, so that it can be restored; None = it is destroyed at once.
         spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is
             asked only then; None = this process does all.
-    With `tag.time-expire-enabled` = `false` a tag's own time to live does not count, only `older_than` does.
     Raises: CorruptFileError: a file that a remaining snapshot, tag or branch needs is missing or damaged; no file of
         the table's data is deleted then. UnsupportedError.
-    """
-    return OPERATION.run(Run.of(spark, progress, into, now), table, ExpireTags(older_than), dry_run=dry_run)
+    """,
+    takes=("progress", "now"),
+)
 
 
 def due_tags(

@@ -25,8 +25,7 @@ from maintenance.operations.acknowledgements.acknowledged import acknowledged
 from maintenance.operations.databases.each_table import TableChoice, looked_at, tables_of
 from maintenance.operations.history import HISTORY_DATABASE, history_table
 from maintenance.operations.operation import BY_HEALTH, Operation, Plan, Run, Shown, as_asked
-from maintenance.operations.parameters import Param, keywords_of
-from maintenance.operations.progress import Progress
+from maintenance.operations.parameters import Param
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
 
@@ -304,8 +303,7 @@ OPERATION = Operation(
 )
 
 
-@keywords_of(Health, only=("table", "max_age", "history", "settings"))
-def health(catalog: Catalog, request: Health, *, progress: Progress | None = None) -> HealthReport:
+health = OPERATION.function(
     """Judge a table, or all tables of a catalog, by their metadata.
 
     The score of a table, from 0 to 100, is the mean of its parts by their weights. A conflict of writers that was
@@ -313,11 +311,12 @@ def health(catalog: Catalog, request: Health, *, progress: Progress | None = Non
 
     Args:
         settings: limits, targets and names of writers; without them the engine's own limits hold.
-        progress: called with a line for each thing that happens.
     Raises: NotFoundError: there is no such table; UnsupportedError: it has no snapshots of its own.
 
     >>> report = health(catalog, table="db.t")
     >>> [judgement.check for judgement in report.tables[0].wrong]
     []
-    """
-    return OPERATION.run(Run.of(progress=progress), catalog, request)
+    """,
+    takes=("progress",),
+    without=("parts",),
+)

@@ -634,6 +634,4 @@ def plan_fleet(
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
     request = PlanFleet(choice.databases, choice.tables, choice.excluded, history=history, settings=settings)
-    working = Run(spark) if run is None else run
-    made = plan(working, catalog, request, opened)
-    return made.report if dry_run else apply(working, catalog, made)
+    return OPERATION.run(run or Run(spark), catalog, request, dry_run=dry_run, opened=opened)

@@ -80,7 +80,7 @@ OPERATION = Operation(
 )
 
 
-def table_figures(catalog: Catalog, *, database: str | None = None) -> pa.Table:
+table_figures = OPERATION.function(
     """The figures of the tables of a database, or of all databases, as their newest snapshots have them.
 
     Columns: `kind`: ``primary key``, ``append``, or ``other``: a view, or a table of plain files or objects; `rows`:
@@ -93,4 +93,4 @@ def table_figures(catalog: Catalog, *, database: str | None = None) -> pa.Table:
     >>> table_figures(catalog, database="db").column_names[:3]
     ['database', 'table', 'kind']
     """
-    return OPERATION.run(Run(), catalog, TableFigures(database))
+)

@@ -14,7 +14,6 @@ from maintenance.commit.global_indexes import indexed_fields
 from maintenance.metadata.partition_names import Spec
 from maintenance.operations.indexes.global_index_report import (
     GlobalIndexReport,
-    Specs,
     columns_named,
     identity,
     in_partitions,
@@ -88,12 +87,12 @@ OPERATION = Operation(
 )
 
 
-def drop_global_index(
-    table: Table, column: str, index_type: str, *, partitions: Specs = (), dry_run: bool = False
-) -> GlobalIndexReport:
+drop_global_index = OPERATION.function(
     """Drop the index files of a column, of any index type. Files go when their snapshots expire.
 
-    Args: `column`: names with commas for an index of several; `partitions`: columns to texts, empty = all.
+    Args:
+        column: names with commas for an index of several.
+        partitions: columns to texts, empty = all.
     Raises: PredicateError: there is no such column; CommitError.
     """
-    return OPERATION.run(Run(), table, DropGlobalIndex(column, index_type, partitions), dry_run=dry_run)
+)

@@ -32,7 +32,7 @@ from maintenance.operations.compaction.partition_choice import check_partitions,
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
 from maintenance.operations.operation import Operation, Run, Shown, Spelling
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.planned_groups import group_of_files
 from maintenance.operations.progress import Progress
@@ -159,12 +159,12 @@ def declared_indexes(table: Table) -> dict[str, str]:
     return {key: text for key, text in sorted(table.options.items()) if key.startswith(_INDEX_OPTIONS)}
 
 
-def plan(run: Run, table: Table, request: RewriteFileIndex) -> IndexPlan:
-    """The data files whose indexes are not as declared."""
+def plan(run: Run, table: Table, request: RewriteFileIndex, only: frozenset[str] | None = None) -> IndexPlan:
+    """The data files whose indexes are not as declared. `only`: names of those to look at; None = all."""
     _check_whole_files(table)
     chosen = _existing(table, request.partitions)
     scope = _Scope(over_partitions(table, request.where), chosen, request.rebuild, max(1, request.files_per_commit))
-    return IndexPlan(request, run, table, scope)
+    return IndexPlan(request, run, table, scope, only)
 
 
 def _again(run: Run, table: Table, request: RewriteFileIndex, stored: StoredPlan) -> IndexPlan:
@@ -385,23 +385,15 @@ def _messages(changed: Sequence[tuple[ManifestEntry, DataFileMeta]]) -> list[Com
     ]
 
 
-@keywords_of(RewriteFileIndex, only=("partitions", "where", "rebuild", "files_per_commit"))
-def rewrite_file_index(
-    spark: "SparkSession | None",
-    table: Table,
-    request: RewriteFileIndex,
-    *,
-    dry_run: bool = False,
-    only: frozenset[str] | None = None,
-    progress: Progress | None = None,
-) -> RewriteFileIndexReport:
+rewrite_file_index = OPERATION.function(
     """Rewrite the file indexes of a table.
 
     Args:
         only: names of the data files to look at; None = all.
     Raises: PredicateError: `where` names other columns; NotFoundError: no such partition; DataError: a name may mean
         several; CorruptFileError: the probe misses a value; UnsupportedError; an error of a task.
-    """
-    run = Run.of(spark, progress)
-    made = replace(plan(run, table, request), only=only)
-    return made.report if dry_run else apply(run, table, made)
+    """,
+    takes=("progress",),
+    spark_first=True,
+    without=("declared",),
+)

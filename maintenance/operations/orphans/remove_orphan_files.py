@@ -18,14 +18,11 @@ import pyarrow.compute as pc
 
 from maintenance.amounts import number_of
 from maintenance.errors import OptionError
-from maintenance.operations.bin.run import BinRun
 from maintenance.operations.operation import Operation, Run, Shown
 from maintenance.operations.orphans.orphan_removal import OrphanRemoval, RemoveOrphanFilesReport, orphans_of
-from maintenance.operations.parameters import Param, keywords_of, one_of
+from maintenance.operations.parameters import Param, one_of
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
-from maintenance.operations.progress import Progress
 from maintenance.options import table as table_options
-from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
 MINIMUM_AGE = timedelta(days=1)
@@ -168,20 +165,7 @@ def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -
     return moment
 
 
-@keywords_of(
-    RemoveOrphanFiles,
-    only=("older_than", "minimum_age", "parallelism", "max_deletes", "time_limit", "never_committed"),
-)
-def remove_orphan_files(
-    spark: SparkSource,
-    table: Table,
-    request: RemoveOrphanFiles,
-    *,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-    now: datetime | None = None,
-    into: BinRun | None = None,
-) -> RemoveOrphanFilesReport:
+remove_orphan_files = OPERATION.function(
     """Remove the orphan files of a table, of all its branches.
 
     Args:
@@ -195,5 +179,8 @@ def remove_orphan_files(
     Raises: CorruptFileError: metadata of a snapshot, tag or changelog is missing or damaged, nothing is deleted then;
         OptionError: `older_than` is too late; NotFoundError: there never was a snapshot; ConflictError: snapshots
         vanish faster than they can be read; UnsupportedError.
-    """
-    return OPERATION.run(Run.of(spark, progress, into, now), table, request, dry_run=dry_run)
+    """,
+    takes=("progress", "now"),
+    spark_first=True,
+    without=("mode",),
+)

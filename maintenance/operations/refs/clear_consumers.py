@@ -64,13 +64,11 @@ def _pattern(table: Table, text: str) -> re.Pattern[str]:
         raise OptionError(f"'{text}': {error}", table.identifier, "Use a regular expression, such as job-.*") from error
 
 
-def clear_consumers(
-    table: Table, *, including: str = ".*", excluding: str | None = None, dry_run: bool = False
-) -> tuple[str, ...]:
+clear_consumers = OPERATION.function(
     """Delete consumers, so that they hold no snapshot back any more. Returns their names.
 
-    Args: `including`, `excluding`: regular expressions that the whole name matches, or does not; `dry_run`: change
-        nothing.
+    Args:
+        including, excluding: regular expressions that the whole name matches, or does not.
     Raises: OptionError: a text is not a regular expression. Source: data section 10.1, Java `ClearConsumersProcedure`.
     """
-    return OPERATION.run(Run(), table, ClearConsumers(including, excluding), dry_run=dry_run)
+)

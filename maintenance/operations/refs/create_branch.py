@@ -19,7 +19,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.names import check_new_name
 from maintenance.operations.operation import Operation, Plan, Run, as_asked
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.refs.create_tag import snapshot_to_tag
 from maintenance.operations.refs.delete_branch import remove_branch
 from maintenance.operations.refs.expired_changes import without_expired_changes
@@ -173,8 +173,7 @@ def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, byte
     return files
 
 
-@keywords_of(CreateBranch)
-def create_branch(table: Table, request: CreateBranch) -> BranchReport:
+create_branch = OPERATION.function(
     """Create a branch of a table, or of the branch that the handle is of.
 
     Args:
@@ -184,4 +183,4 @@ def create_branch(table: Table, request: CreateBranch) -> BranchReport:
     Raises: OptionError: the name cannot be used, or a tag and a snapshot are given; AlreadyExistsError; NotFoundError:
         no such tag or snapshot.
     """
-    return OPERATION.run(Run(), table, request)
+)

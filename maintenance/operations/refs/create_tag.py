@@ -1,7 +1,7 @@
 """Keep a snapshot under a name: procedure `create_tag`. Source: metadata section 10.2, Java `TagManager`."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 from maintenance.errors import AlreadyExistsError, NotFoundError, OptionError
@@ -12,7 +12,7 @@ from maintenance.metadata.zone import local_time
 from maintenance.names import TEMPORARY_BYTES, check_new_name
 from maintenance.operations.expiry.tag_reports import report_created
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
-from maintenance.operations.parameters import MILLIS, Param, keywords_of
+from maintenance.operations.parameters import MILLIS, Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, refuse
 from maintenance.operations.refs.holding import expired_meanwhile, is_lost, take_back
 from maintenance.operations.refs.snapshot_choice import counted_or_tagged, first_at_time, first_at_watermark
@@ -195,10 +195,7 @@ def kept(table: Table, name: str, tag: Tag, spark: SparkSource = None) -> TagRep
     return TagReport.of(table, name, tag.snapshot, created=True)
 
 
-@keywords_of(CreateTag)
-def create_tag(
-    table: Table, request: CreateTag, *, now: datetime | None = None, spark: SparkSource = None
-) -> TagReport:
+create_tag = OPERATION.function(
     """Create a tag.
 
     Args:
@@ -212,5 +209,6 @@ def create_tag(
             Otherwise a tag is one small file, which this process writes.
     Raises: AlreadyExistsError; NotFoundError: no such snapshot; OptionError: the name cannot be used, or more than
         one snapshot is asked for; UnsupportedError.
-    """
-    return OPERATION.run(Run.of(spark, now=now), table, request)
+    """,
+    takes=("now",),
+)

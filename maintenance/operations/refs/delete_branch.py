@@ -183,10 +183,13 @@ def remove_branch(table: Table, branch: str) -> None:
     branches.show(branch)
 
 
-def delete_branch(table: Table, branch: str, *, dry_run: bool = False) -> DeleteBranchReport:
-    """Delete a branch. `dry_run`: only check whether that is possible, and report what would go.
+delete_branch = OPERATION.function(
+    """Delete a branch.
 
+    Args:
+        dry_run: only check whether that is possible, and report what would go.
     Raises: NotFoundError; OptionError: main, or reads of the table look at the branch; CorruptFileError: a snapshot,
         tag, changelog or schema of any branch holds another one's content: nothing is deleted then.
-    """
-    return OPERATION.run(Run(), table, DeleteBranch(branch), dry_run=dry_run)
+    """,
+    without=("states",),
+)

@@ -222,13 +222,14 @@ def _put(main: Table, history: list[Snapshot]) -> None:
             main.file_io.overwrite(main.paths.snapshot(snapshot.id), serialize_snapshot(snapshot))
 
 
-def fast_forward(table: Table, branch: str, *, dry_run: bool = False) -> FastForwardReport:
+fast_forward = OPERATION.function(
     """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
 
-    Args: `dry_run`: only check whether that is possible, and report what would go and come.
-
+    Args:
+        dry_run: only check whether that is possible, and report what would go and come.
     Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
         the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
         read: nothing has changed then; UnsupportedError: the catalog forbids it.
-    """
-    return OPERATION.run(Run(), table, FastForward(branch), dry_run=dry_run)
+    """,
+    without=("states",),
+)

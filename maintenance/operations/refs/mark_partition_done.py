@@ -172,11 +172,12 @@ def _report(table: Table, partition: str) -> None:
         raise InfrastructureError(problem, url, "Look at the log of that server, then run again.")
 
 
-def mark_partition_done(table: Table, partitions: Sequence[Spec], *, dry_run: bool = False) -> MarkPartitionDoneReport:
+mark_partition_done = OPERATION.function(
     """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
 
-    Args: `dry_run`: only check whether the actions can be had, and report them.
+    Args:
+        dry_run: only check whether the actions can be had, and report them.
     Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action cannot be had
         here, and none has run; InfrastructureError: a server refuses.
     """
-    return OPERATION.run(Run(), table, MarkPartitionDone(partitions), dry_run=dry_run)
+)

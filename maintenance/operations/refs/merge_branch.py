@@ -176,13 +176,12 @@ def _missing(source: Table, latest: Snapshot, target: Table, newest: Snapshot | 
     return tuple(missing)
 
 
-def merge_branch(
-    table: Table, source_branch: str, target_branch: str = MAIN_BRANCH, *, dry_run: bool = False
-) -> MergeBranchReport:
+merge_branch = OPERATION.function(
     """Add to a branch the files of another one that it has not. Repeating it adds nothing twice.
 
     Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: both are the same; UnsupportedError: the
         table has a primary key or tracks rows, or a history is not complete or has more than appends; ConflictError:
         the branches have different columns or numbers of buckets.
-    """
-    return OPERATION.run(Run(), table, MergeBranch(source_branch, target_branch), dry_run=dry_run)
+    """,
+    by_position=("target_branch",),
+)

@@ -139,10 +139,12 @@ def _contents(table: Table, root: str) -> dict[str, bytes]:
     return dict(zip(paths, table.file_io.read_many([f"{root}/{path}" for path in paths]), strict=True))
 
 
-def rename_branch(table: Table, from_branch: str, to_branch: str, *, dry_run: bool = False) -> RenameBranchReport:
+rename_branch = OPERATION.function(
     """Rename a branch; options that name it are not changed. A call that died is finished by the same call.
 
-    Args: `dry_run`: only check whether that is possible. Raises: NotFoundError, AlreadyExistsError, OptionError;
-        ConflictError: other writers kept committing to the branch while it was copied on an object store.
+    Args:
+        dry_run: only check whether that is possible.
+    Raises: NotFoundError, AlreadyExistsError, OptionError; ConflictError: other writers kept committing to the branch
+        while it was copied on an object store.
     """
-    return OPERATION.run(Run(), table, RenameBranch(from_branch, to_branch), dry_run=dry_run)
+)

@@ -62,13 +62,14 @@ def apply(_: Run, table: Table, planned: Plan[RenameTag, None]) -> None:
 OPERATION = Operation("rename_tag", "Rename a tag.", RenameTag, plan, apply, has_job=False)
 
 
-def rename_tag(table: Table, tag: str, target_tag: str, *, dry_run: bool = False) -> None:
+rename_tag = OPERATION.function(
     """Rename a tag. For a moment, or if the process dies between, both names are there; the same call ends that.
 
-    Args: `dry_run`: only check that it can be done.
+    Args:
+        dry_run: only check that it can be done.
     Raises: NotFoundError: no such tag; AlreadyExistsError: another tag has the new name; OptionError: none can have it.
     """
-    OPERATION.run(Run(), table, RenameTag(tag, target_tag), dry_run=dry_run)
+)
 
 
 def _exists(table: Table, tag: str) -> AlreadyExistsError:

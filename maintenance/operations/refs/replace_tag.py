@@ -7,7 +7,7 @@ Source: metadata section 10.2, Java `TagManager`.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 from maintenance.errors import ConflictError, ExpiredError
@@ -19,10 +19,9 @@ from maintenance.metadata.expired import unless_expired
 from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.operation import Operation, Plan, Run
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group, tag_group
-from maintenance.operations.progress import Progress
 from maintenance.operations.refs.create_tag import TagReport, snapshot_to_tag
 from maintenance.operations.refs.holding import expired_meanwhile, holding, is_lost, take_back
 from maintenance.options import table as table_options
@@ -102,20 +101,13 @@ def _check_stays(table: Table, snapshot: Snapshot) -> None:
         raise expired_meanwhile(table, snapshot) from None
 
 
-@keywords_of(ReplaceTag)
-def replace_tag(
-    table: Table,
-    request: ReplaceTag,
-    *,
-    dry_run: bool = False,
-    progress: Progress | None = None,
-    now: datetime | None = None,
-) -> TagReport:
+replace_tag = OPERATION.function(
     """Let a tag hold another snapshot or live another time. What only the tag used is deleted, which Java leaves.
 
     Args:
         dry_run: only check that it can be done.
     Raises: NotFoundError: no such tag or snapshot; CorruptFileError: a file that the snapshot needs is missing or
         damaged, or as `expire_tags`: nothing has changed then; UnsupportedError.
-    """
-    return OPERATION.run(Run.of(progress=progress, now=now), table, request, dry_run=dry_run)
+    """,
+    takes=("progress", "now"),
+)

@@ -25,7 +25,7 @@ from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
 from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
-from maintenance.operations.parameters import MILLIS, Param, Value, keywords_of, text
+from maintenance.operations.parameters import MILLIS, Param, Value, text
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import committed
 from maintenance.operations.refs.expired_changes import without_expired_changes
@@ -166,8 +166,7 @@ OPERATION = Operation(
 )
 
 
-@keywords_of(RollbackTo)
-def rollback_to(table: Table, request: RollbackTo, *, dry_run: bool = False) -> RollbackReport:
+rollback_to = OPERATION.function(
     """Roll a table or branch back, to exactly one of these.
 
     Args:
@@ -180,7 +179,7 @@ def rollback_to(table: Table, request: RollbackTo, *, dry_run: bool = False) -> 
         snapshot needs is missing or damaged, or a file that is to go holds another's content: nothing has changed then;
         ConflictError: another writer committed meanwhile: run again; UnsupportedError: the catalog forbids it.
     """
-    return OPERATION.run(Run(), table, request, dry_run=dry_run)
+)
 
 
 def _by_id(table: Table, snapshot_id: int) -> Snapshot:

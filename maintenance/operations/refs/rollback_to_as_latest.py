@@ -189,12 +189,12 @@ def _report(
     return RollbackToAsLatestReport(table.identifier, previous, target.id, None, None, *files, dry_run=dry_run)
 
 
-def rollback_to_as_latest(
-    table: Table, *, snapshot_id: int | None = None, tag: str | None = None, dry_run: bool = False
-) -> RollbackToAsLatestReport:
-    """Make the state of a snapshot or tag the newest one again. `dry_run`: only say what would come and go.
+rollback_to_as_latest = OPERATION.function(
+    """Make the state of a snapshot or tag the newest one again.
 
+    Args:
+        dry_run: only say what would come and go.
     Raises: OptionError: not exactly one target; NotFoundError: no such snapshot or tag; CorruptFileError: a file of the
         target is missing or damaged, nothing has changed then; CommitError: other writers kept publishing first.
     """
-    return OPERATION.run(Run(), table, RollbackToAsLatest(snapshot_id, tag), dry_run=dry_run)
+)

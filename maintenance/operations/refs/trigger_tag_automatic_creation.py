@@ -8,7 +8,6 @@ Source: Java `TagAutoManager`, `TagAutoCreation`, `TagBatchCreation`.
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from maintenance.errors import NotFoundError, PaimonError
 from maintenance.format.metadata.snapshot import Snapshot
@@ -23,7 +22,6 @@ from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.operations.refs.replace_tag import replace_tag
 from maintenance.operations.refs.tag_schedule import TagSchedule, batch_tag
 from maintenance.options import table as table_options
-from maintenance.spark.sharing import SparkSource
 from maintenance.table.table import Table
 
 _LOG = logging.getLogger(__name__)
@@ -178,13 +176,15 @@ def _after_batch(table: Table) -> None:
         delete_tag(table, *gone)
 
 
-def trigger_tag_automatic_creation(
-    table: Table, *, dry_run: bool = False, now: datetime | None = None, spark: SparkSource = None
-) -> AutomaticTagsReport:
+trigger_tag_automatic_creation = OPERATION.function(
     """Create the tags that are due by `tag.automatic-creation`, then expire those whose time is over.
 
     Tags of batch jobs come with their commits alone: with `batch` nothing is created here.
-    Args: `now`: when tags have expired; None = the current time; `spark`: as of `expire_tags`.
+
+    Args:
+        now: when tags have expired; None = the current time.
+        spark: as of `expire_tags`.
     Raises: OptionError: the delay is not shorter than the period; as `create_tag` and `expire_tags`.
-    """
-    return OPERATION.run(Run.of(spark, now=now), table, AutomaticTags(), dry_run=dry_run)
+    """,
+    takes=("now",),
+)

@@ -124,9 +124,9 @@ OPERATION = Operation(
 )
 
 
-def compact_manifest(table: Table, *, dry_run: bool = False) -> CompactManifestReport:
+compact_manifest = OPERATION.function(
     """Merge all small manifests and those with deletions, whatever `manifest.full-compaction-threshold-size` says.
 
     Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
     """
-    return OPERATION.run(Run(), table, CompactManifest(), dry_run=dry_run)
+)

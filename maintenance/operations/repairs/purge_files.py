@@ -19,7 +19,7 @@ from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.operation import Operation, Plan, Run, Shown
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.clear_consumers import clear_consumers
 from maintenance.operations.refs.delete_branch import delete_branch, remove_branch
@@ -149,12 +149,11 @@ def _going(main: Table) -> PurgeFilesReport:
     )
 
 
-@keywords_of(PurgeFiles)
-def purge_files(table: Table, request: PurgeFiles, *, dry_run: bool = False) -> PurgeFilesReport:
+purge_files = OPERATION.function(
     """Delete all rows, snapshots, changelogs, tags, branches and consumers of a table; call it on its main branch.
 
     What only branches used is orphaned, so younger files of branches stay until the next removal of orphan files.
 
     Raises: as the steps: what an error leaves is purged by the next call.
     """
-    return OPERATION.run(Run(), table, request, dry_run=dry_run)
+)

@@ -111,14 +111,13 @@ def _path(table: Table, entry: ManifestEntry) -> str:
     return table.paths.all_files_of(entry.partition, entry.bucket, entry.file)[0]
 
 
-def remove_unexisting_files(
-    table: Table, *, dry_run: bool = False, parallelism: int | None = None
-) -> RemoveUnexistingFilesReport:
+remove_unexisting_files = OPERATION.function(
     """Remove the entries of live data files that do not exist.
 
-    Args: `parallelism`: how many threads ask storage for files; None = 8.
+    Args:
+        parallelism: how many threads ask storage for files; None = 8.
     Raises: OptionError: `parallelism` is below 1; WriteError: none of several files exists, so a folder may be missing
         rather than files: nothing has changed; CommitError: other writers kept publishing first; CorruptFileError: a
         manifest is missing.
     """
-    return OPERATION.run(Run(), table, RemoveUnexistingFiles(parallelism), dry_run=dry_run)
+)

@@ -128,10 +128,10 @@ def _vectors_without_file(table: Table, latest: Snapshot, live: Sequence[Manifes
     return vectors - there
 
 
-def remove_unexisting_manifests(table: Table, *, dry_run: bool = False) -> RemoveUnexistingManifestsReport:
+remove_unexisting_manifests = OPERATION.function(
     """Make a snapshot without the manifests that do not exist.
 
     Raises: WriteError: none of several manifests exists, so the folder may be missing: nothing has changed;
         CorruptFileError: a manifest list or index manifest is missing, or a manifest is damaged; CommitError.
     """
-    return OPERATION.run(Run(), table, RemoveUnexistingManifests(), dry_run=dry_run)
+)

@@ -93,10 +93,12 @@ OPERATION = Operation(
 )
 
 
-def repair_earliest_snapshot(table: Table, snapshot_id: int, *, dry_run: bool = False) -> RepairEarliestSnapshotReport:
-    """Make a snapshot the earliest one. `dry_run`: only check whether it can be.
+repair_earliest_snapshot = OPERATION.function(
+    """Make a snapshot the earliest one.
 
+    Args:
+        dry_run: only check whether it can be.
     Raises: NotFoundError: the table has no snapshots, or one from there to the latest is missing; OptionError: it is
         before the earliest one or after the latest, or does not follow a gap; WriteError: the hint cannot be written.
     """
-    return OPERATION.run(Run(), table, RepairEarliestSnapshot(snapshot_id), dry_run=dry_run)
+)

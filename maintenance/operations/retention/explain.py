@@ -7,7 +7,6 @@ index manifests; these stay by the rules of their branch. The answer names each 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Annotated
 
 from maintenance.amounts import number_of, size_text
@@ -23,7 +22,7 @@ from maintenance.operations.expiry.removal import plan_removals
 from maintenance.operations.expiry.survey import Leaving
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
 from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
-from maintenance.operations.parameters import Param, keywords_of, specs
+from maintenance.operations.parameters import Param, specs
 from maintenance.operations.retention.chains import Held, chains, live_of
 from maintenance.operations.retention.keepers import Keeper, Reasons
 from maintenance.table.partitions import named_partitions
@@ -213,13 +212,13 @@ def _grouped(held: Sequence[Held], reasons: Reasons) -> list[Keeper]:
     return [*shown, *keepers]
 
 
-@keywords_of(Explain)
-def explain(table: Table, request: Explain, *, now: datetime | None = None) -> Explanation:
+explain = OPERATION.function(
     """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
 
     Args:
         file: its path or name.
         partition: columns and texts; some of the columns name several partitions.
     Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot, tag or partition; CorruptFileError.
-    """
-    return OPERATION.run(Run(now=now), table, request)
+    """,
+    takes=("now",),
+)

@@ -22,7 +22,7 @@ from maintenance.operations.expiry.rules import RetentionChoice
 from maintenance.operations.operation import BY_RETENTION, Operation, Plan, Run, Shown, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -213,13 +213,13 @@ OPERATION = Operation(
 )
 
 
-@keywords_of(AskForecast)
-def forecast(table: Table, request: AskForecast, *, warehouse: str = "", now: datetime | None = None) -> ForecastReport:
+forecast = OPERATION.function(
     """What the next expiry, removal of orphan files and emptying of the bin free of a table or branch, and what an
     expiry of partitions and a merge of all levels free at most.
 
     Args:
         warehouse: where the bin is; empty = it is not counted.
     Raises: CorruptFileError; OptionError.
-    """
-    return OPERATION.run(Run(now=now, warehouse=warehouse), table, request)
+    """,
+    takes=("warehouse", "now"),
+)

@@ -160,9 +160,11 @@ OPERATION = Operation(
 )
 
 
-def held_bytes(table: Table, now: datetime | None = None) -> tuple[HeldBytes, ...]:
+held_bytes = OPERATION.function(
     """The bytes of a table or branch by holder; all other branches count as one holder each.
 
     Raises: CorruptFileError: a state cannot be read.
-    """
-    return OPERATION.run(Run(now=now), table, HoldersOfTable())
+    """,
+    takes=("now",),
+    by_position=("now",),
+)

@@ -76,8 +76,8 @@ class WhatIf:
     options: Annotated[
         Mapping[str, str] | None, Param("Options in place of the table's, e.g. snapshot.time-retained=1 d.")
     ] = None
-    without_tags: Annotated[Sequence[str], Param("Answer as if these tags were deleted.")] = ()
-    without_consumers: Annotated[Sequence[str], Param("Answer as if these consumers were deleted.")] = ()
+    without_tags: Annotated[Collection[str], Param("Answer as if these tags were deleted.")] = ()
+    without_consumers: Annotated[Collection[str], Param("Answer as if these consumers were deleted.")] = ()
     ahead: Sequence[timedelta] = DEFAULT_AHEAD
 
 
@@ -165,20 +165,15 @@ def _loss(expiries: Expiries, policy: Policy, now: datetime) -> tuple[Loss, Mapp
     return loss, found.freed
 
 
-def what_if(
-    table: Table,
-    options: Mapping[str, str] | None = None,
-    *,
-    without_tags: Collection[str] = (),
-    without_consumers: Collection[str] = (),
-    ahead: Sequence[timedelta] = DEFAULT_AHEAD,
-    now: datetime | None = None,
-) -> WhatIfReport:
+what_if = OPERATION.function(
     """What a table or branch would lose under other retention.
 
-    Args: `options`: in place of the table's own; `without_tags`, `without_consumers`: as if they were deleted first;
-        `ahead`: how far from now to look, in ascending order; `now`: None = the current time.
+    Args:
+        options: in place of the table's own.
+        without_tags, without_consumers: as if they were deleted first.
+        ahead: how far from now to look, in ascending order.
     Raises: NotFoundError: no such tag or consumer; OptionError; CorruptFileError: as `expire_snapshots`.
-    """
-    request = WhatIf(options, tuple(without_tags), tuple(without_consumers), ahead)
-    return OPERATION.run(Run(now=now), table, request)
+    """,
+    takes=("now",),
+    by_position=("options",),
+)

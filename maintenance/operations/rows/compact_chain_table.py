@@ -20,7 +20,7 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param, Value, keywords_of, specs, spoken
+from maintenance.operations.parameters import Param, Value, specs, spoken
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
@@ -215,10 +215,7 @@ def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, message
     raise ConflictError(problem, f"table {chain.delta.identifier}", "Run compact_chain_table again.")
 
 
-@keywords_of(CompactChainTable)
-def compact_chain_table(
-    spark: "SparkSession | None", table: Table, request: CompactChainTable, *, dry_run: bool = False
-) -> CompactChainTableReport:
+compact_chain_table = OPERATION.function(
     """Make partitions complete.
 
     Args:
@@ -226,5 +223,6 @@ def compact_chain_table(
         overwrite: merge again what is complete already, from the complete partition before it.
     Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
         ConflictError: the changes were added to meanwhile: run again; CommitError.
-    """
-    return OPERATION.run(Run(spark), table, request, dry_run=dry_run)
+    """,
+    spark_first=True,
+)

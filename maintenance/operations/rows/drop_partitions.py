@@ -107,19 +107,14 @@ OPERATION = Operation(
 )
 
 
-def drop_partitions(
-    table: Table,
-    partitions: Sequence[Spec],
-    *,
-    ignore_if_not_exists: bool = False,
-    dry_run: bool = False,
-) -> DropPartitionsReport:
+drop_partitions = OPERATION.function(
     """Drop partitions.
 
-    Args: `partitions`: columns to values as texts, or to None for null; some of the columns suffice;
-        `ignore_if_not_exists`: drop those that there are, which repeats a drop after a crash; `dry_run`: report what
-        would go, change nothing.
+    Args:
+        partitions: columns to values as texts, or to None for null; some of the columns suffice.
+        ignore_if_not_exists: drop those that there are, which repeats a drop after a crash.
+        dry_run: report what would go, change nothing.
     Raises: DataError: none is named, one of a column that is not a partition column, or a name may mean several;
         NotFoundError: a named one does not exist, then none is dropped; CommitError; UnsupportedError.
     """
-    return OPERATION.run(Run(), table, DropPartitions(partitions, ignore_if_not_exists), dry_run=dry_run)
+)

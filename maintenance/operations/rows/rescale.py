@@ -22,7 +22,7 @@ from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import over_partitions
 from maintenance.operations.operation import Operation, Plan, Run, Shown
-from maintenance.operations.parameters import Param, keywords_of
+from maintenance.operations.parameters import Param
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.operations.replaced_partitions import check_all_visible, publish_replaced
@@ -189,8 +189,7 @@ def _written(
         raise
 
 
-@keywords_of(Rescale, only=("bucket_num", "partitions", "where"))
-def rescale(spark: "SparkSession | None", table: Table, request: Rescale, *, dry_run: bool = False) -> RescaleReport:
+rescale = OPERATION.function(
     """Rewrite partitions that have another number of buckets.
 
     Args:
@@ -200,5 +199,7 @@ def rescale(spark: "SparkSession | None", table: Table, request: Rescale, *, dry
     Raises: OptionError: not a fixed number of buckets, or both `partitions` and `where`; PredicateError; NotFoundError:
         the table has no snapshot; UnsupportedError: rows wait for a compaction; ConflictError: another writer changed
         a partition meanwhile: run again.
-    """
-    return OPERATION.run(Run(spark), table, request, dry_run=dry_run)
+    """,
+    spark_first=True,
+    without=("scan_parallelism", "sink_parallelism"),
+)

@@ -140,9 +140,9 @@ OPERATION = Operation(
 )
 
 
-def restorable_partitions(table: Table) -> RestorablePartitionsReport:
+restorable_partitions = OPERATION.function(
     """List partitions that were dropped and can still come back with `restore_partitions`.
 
     Raises: CorruptFileError: metadata cannot be read; ExpiredError: a snapshot expires while it is looked at.
     """
-    return OPERATION.run(Run(), table, RestorablePartitions())
+)

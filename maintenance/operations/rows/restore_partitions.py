@@ -241,16 +241,7 @@ def _rows(
     return pa.concat_tables([schema.empty_table(), *read_splits(splits, read)])
 
 
-def restore_partitions(
-    spark: "SparkSession | None",
-    table: Table,
-    partitions: Sequence[Spec] = (),
-    *,
-    where: str | None = None,
-    tag: str | None = None,
-    snapshot_id: int | None = None,
-    dry_run: bool = False,
-) -> RestorePartitionsReport:
+restore_partitions = OPERATION.function(
     """Replace partitions by what they were in an earlier state.
 
     Args:
@@ -258,10 +249,11 @@ def restore_partitions(
         partitions: columns to values as texts, or to None for null; some of the columns suffice.
         where: instead of them, a condition over partition columns: all partitions of that state that fulfil it.
         tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
-        dry_run: only report what would be done.
     Raises: DataError: no partition is named, or a condition is given as well; a column that is not a partition column,
         or a name may mean several; OptionError: not exactly one state is named; NotFoundError: there is no such state,
         or a partition is not in it; PredicateError; CorruptFileError: a file of the state is missing; CommitError;
         UnsupportedError. Nothing has changed then.
-    """
-    return OPERATION.run(Run(spark), table, RestorePartitions(partitions, tag, snapshot_id, where), dry_run=dry_run)
+    """,
+    spark_first=True,
+    by_position=("partitions",),
+)

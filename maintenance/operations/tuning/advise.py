@@ -326,20 +326,13 @@ OPERATION = Operation(
 )
 
 
-def advise(
-    table: Table,
-    *,
-    queries: str | None = None,
-    event_logs: str | None = None,
-    snapshots: int = SNAPSHOTS,
-    files: bool = False,
-) -> AdviceReport:
+advise = OPERATION.function(
     """What a table would be better off with. Nothing is written.
 
-    Args: `queries`: the path of a file of statements, for whose conditions file indexes are tried on a sample, None =
-        none are; `event_logs`: an event log of Spark, or a folder of them, whose filters of this table are tried too;
-        `snapshots`: how many of the last ones settings are tried on; `files`: try other formats and
-        compressions on the rows of one data file.
+    Args:
+        queries: the path of a file of statements, for whose conditions file indexes are tried on a sample; None = none.
+        event_logs: an event log of Spark, or a folder of them, whose filters of this table are tried too.
+        files: try other formats and compressions on the rows of one data file.
     Raises: OptionError: there are no queries or logs, or none with a condition of this table.
     """
-    return OPERATION.run(Run(), table, Advise(queries, event_logs, snapshots, files))
+)

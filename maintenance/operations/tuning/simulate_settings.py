@@ -7,7 +7,6 @@ and which settings no others beat in all of it.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -389,29 +388,22 @@ OPERATION = Operation(
 )
 
 
-def simulate_settings(
-    table: Table,
-    tries: Mapping[str, str] | None = None,
-    *,
-    snapshots: int = SNAPSHOTS,
-    workload: str | None = None,
-    compact_every: int | None = None,
-    bytes_per_second: int | None = None,
-    plot: str | None = None,
-    now: datetime | None = None,
-) -> SimulationReport:
+simulate_settings = OPERATION.function(
     """What a table would be like under other settings. Nothing is written, and no data is read.
 
-    Args: `tries`: the values to try of each option, with commas between them, and all of their combinations; None = a
-        usual choice; `snapshots`: how many of the last ones are replayed; `workload`: the path of a file that says what
-        is written in place of them; `compact_every`: commits between compactions other than the writers', None = when
-        they ran; `bytes_per_second`: of a compaction, None = as those of the writers; `plot`: an SVG file to draw
-            into; `now`: None = the current time.
+    Args:
+        tries: the values to try of each option, with commas between them, and all of their combinations; None = a usual
+            choice.
+        workload: the path of a file that says what is written in place of the snapshots.
+        compact_every: commits between compactions other than the writers', None = when they ran.
+        bytes_per_second: of a compaction, None = as those of the writers.
+        plot: an SVG file to draw into.
     Raises: OptionError: no such setting, or nothing to replay; UnsupportedError: compactions of the table go by more
         than its metadata.
 
     >>> report = simulate_settings(table, {"num-sorted-run.compaction-trigger": "3,5,8"})
     >>> [settings.to_set for settings in report.best]
-    """
-    request = SimulateSettings(tries, snapshots, workload, compact_every, bytes_per_second, plot)
-    return OPERATION.run(Run(now=now or datetime.now(UTC)), table, request)
+    """,
+    takes=("now",),
+    by_position=("tries",),
+)

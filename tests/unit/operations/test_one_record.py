@@ -64,9 +64,7 @@ OPERATION = Operation(
     shown=lambda report: Shown.one({"files": report.files, "marked": report.marked}),
 )
 
-
-def count_files(table: Table, label: str, *, dry_run: bool = False) -> CountFilesReport:
-    return OPERATION.run(Run(), table, CountFiles(label), dry_run=dry_run)
+count_files = OPERATION.function("Count the live files of a table.")
 '''
 # A process of its own: what operations there are is looked for once.
 ALL_FACES = """
