@@ -34,7 +34,7 @@ def plan_compact(table: Table, request: CompactRequest | None = None) -> StoredP
 
 def preview_compact(table: Table, request: CompactRequest | None = None) -> tuple[CompactReport, StoredPlan]:
     made, stored = COMPACT.keepable(Run(), table, request or CompactRequest())
-    return made.report, stored
+    return COMPACT.foretold(made), stored
 
 
 def apply_compact(spark: Any, table: Table, plan: StoredPlan, progress: Progress = silent) -> CompactReport:
@@ -43,7 +43,7 @@ def apply_compact(spark: Any, table: Table, plan: StoredPlan, progress: Progress
 
 def preview_changelog(table: Table, request: ChangelogRequest | None = None) -> tuple[CompactReport, StoredPlan]:
     made, stored = CHANGELOG.keepable(Run(), table, request or ChangelogRequest())
-    return made.report, stored
+    return CHANGELOG.foretold(made), stored
 
 
 def apply_changelog(spark: Any, table: Table, plan: StoredPlan) -> CompactReport:
@@ -92,7 +92,7 @@ def apply_tag(table: Table, plan: StoredPlan) -> Any:
 
 def preview_orphans(spark: Any, table: Table, **arguments: Any) -> tuple[Any, StoredPlan]:
     made, stored = ORPHANS.keepable(Run(spark), table, ORPHANS.request(**arguments))
-    return made.report, stored
+    return ORPHANS.foretold(made), stored
 
 
 def apply_orphans(spark: Any, table: Table, plan: StoredPlan, *, time_limit: timedelta | None = None) -> Any:

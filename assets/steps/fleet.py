@@ -45,7 +45,9 @@ def _asked(project: Project, tables: Sequence[TableConfig], now: datetime) -> di
 def planned(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConfig], now: datetime) -> FleetReport:
     """What would be done now."""
     request = PlanFleet(**_asked(project, tables, now))
-    return plan_work(Run(now=now), catalog.open(), request, partial(_opened, tables, "")).report
+    opened = partial(_opened, tables, "")
+    report: FleetReport = OPERATION.run(Run(now=now), catalog.open(), request, dry_run=True, opened=opened)
+    return report
 
 
 def costs(catalog: PaimonCatalog, project: Project, tables: Sequence[TableConfig], now: datetime) -> CostsReport:
@@ -88,7 +90,7 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
             request = request_of(OPERATION, config, _asked(project, tables, datetime.now(UTC)))
             run = Run(spark.session, context.log.info, warehouse=catalog.root, into_bin=config.into_bin)
             made = plan_work(run, catalog.open(), request, partial(_opened, tables, context.run_id))
-            report = made.report
+            report = OPERATION.foretold(made)
             if not config.dry_run:
                 report = carried_out(run, catalog.open(), made, told, run_id=context.run_id, has_bin=has_bin)
             context.log.info(report.summary)

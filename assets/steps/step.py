@@ -173,7 +173,7 @@ class Step:
     def preview(self, work: Work, request: Any) -> Preview:
         """What would be done now. The plan of many tables says it all: a report would look for it a second time."""
         made, plan = self.bound(work).keepable(self.run_of(work), work.place, request)
-        return Preview(plan, None if self.operation.of_catalog else made.report)
+        return Preview(plan, None if self.operation.of_catalog else self.operation.foretold(made))
 
     def apply(self, work: Work, plan: StoredPlan) -> Any:
         """Do what a plan says, and nothing else. Returns the report, None: there was nothing to do."""

@@ -12,7 +12,7 @@ A module `operations/<package>/<name>.py` holds one operation: its request, `pla
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial, wraps
 from importlib import import_module
@@ -57,6 +57,21 @@ if TYPE_CHECKING:
 Request = TypeVar("Request")
 Report = TypeVar("Report")
 Groups = Iterable[PlannedGroup]
+
+
+@dataclass(frozen=True, slots=True)
+class OperationReport:
+    """What an operation did, or would do: which of them it says is up to the record alone."""
+
+    dry_run: bool = field(default=False, kw_only=True)
+
+
+Told = TypeVar("Told")
+
+
+def as_of_dry_run(report: Told) -> Told:
+    """A report, marked as that of a dry run."""
+    return replace(report, dry_run=True) if isinstance(report, OperationReport) else report
 
 
 def silent(_: str) -> None:
@@ -150,7 +165,7 @@ class Planned(Protocol):
 
     Attributes:
         request: what was asked for, as the plan is kept with it.
-        report: that of a dry run.
+        report: what would be done; `Operation.foretold` has it as that of a dry run.
         groups: what would be done, for people and to be compared; empty: nothing.
         of: the snapshot that it was made of, if that is not the newest.
         warnings: what to know before the plan is carried out.
@@ -192,7 +207,6 @@ class LazyPlan(Generic[Request, Report]):
 
     @cached_property
     def report(self) -> Report:
-        """That of a dry run."""
         return self.look()
 
     def groups(self) -> Groups:
@@ -405,8 +419,15 @@ class Operation(Generic[Request, P, Report]):
         Args: `place`: the table, catalog or warehouse; `more`: what `plan` takes beside them.
         """
         made = self.plan(run, place, request, **more)
-        report: Report = made.report if dry_run else self.apply(run, place, made)
-        return report
+        if dry_run:
+            return self.foretold(made)
+        report = self.apply(run, place, made)
+        return as_of_dry_run(report) if self.looks_only else report
+
+    def foretold(self, made: P) -> Report:
+        """What a plan says that would be done."""
+        found: Report = as_of_dry_run(made.report)
+        return found
 
     def function(
         self,

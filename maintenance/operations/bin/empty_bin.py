@@ -5,7 +5,7 @@ a run whose destruction was interrupted is finished by the next one.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from maintenance.amounts import number_of
 from maintenance.errors import OptionError
 from maintenance.fs.file_io import FileIO
 from maintenance.operations.bin.run import CLOSED, EMPTYING, OUTSIDE, began, list_runs, outside_folders, run_folder
-from maintenance.operations.operation import Operation, Plan, Run, Shown, Warehouse
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown, Warehouse
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 
@@ -24,7 +24,7 @@ _CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class EmptyBinReport:
+class EmptyBinReport(OperationReport):
     """What was destroyed, or would be.
 
     Attributes:
@@ -41,7 +41,6 @@ class EmptyBinReport:
     remaining_runs: int
     remaining_bytes: int
     notes: tuple[str, ...] = ()
-    dry_run: bool = False
     run_bytes: tuple[int, ...] = ()
 
 
@@ -87,7 +86,6 @@ def plan(run: Run, place: Warehouse, request: EmptyBin) -> Plan[EmptyBin, EmptyB
         remaining_runs=len(runs) - len(going),
         remaining_bytes=sum(each.bytes for each in runs) - size,
         notes=tuple(f"run {each.name} was not closed and may still be going on" for each in open_runs),
-        dry_run=True,
         run_bytes=tuple(each.bytes for each in going),
     )
 
@@ -104,7 +102,7 @@ def apply(run: Run, place: Warehouse, planned: Plan[EmptyBin, EmptyBinReport]) -
         count = len(each.paths) + len(each.outside)
         run.progress(f"{each.name}: {number_of(count, 'file')}, {each.bytes} bytes")
         _destroy(place.file_io, place.path, each)
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 OPERATION = Operation(

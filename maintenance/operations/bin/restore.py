@@ -34,7 +34,7 @@ from maintenance.metadata.paths import TablePaths
 from maintenance.metadata.snapshots import Snapshots
 from maintenance.metadata.tags import Tags
 from maintenance.operations.bin.run import EMPTYING, BinnedFile, RunHead, path_in_bin, read_run, run_folder
-from maintenance.operations.operation import Operation, Run, Shown, lazily, silent
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown, lazily, silent
 from maintenance.operations.parameters import Param, keywords_of
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.progress import Progress
@@ -46,7 +46,7 @@ RESTORED = "restored-snapshot-"
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreReport:
+class RestoreReport(OperationReport):
     """What came back, or would.
 
     Attributes:
@@ -69,7 +69,6 @@ class RestoreReport:
     already_there: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     incomplete: tuple[str, ...] = ()
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +370,6 @@ class _Restore:
             already_there=tuple(self.there),
             missing=tuple(self.missing),
             incomplete=tuple(self.incomplete),
-            dry_run=self.dry_run,
         )
 
 

@@ -61,14 +61,14 @@ class Compaction:
         plan = self._noted(self.work.request.plan(table))
         for unit in plan.units:
             summary.plan(unit)
-        return plan, summary.report(plan.snapshot, shape, shape, dry_run=True)
+        return plan, summary.report(plan.snapshot, shape, shape, is_done=False)
 
     def run(self, planned: CompactionPlan | None) -> CompactReport:
         before = table_shape(self.work.table)
         if self.only is None:
             distribute_rows(self.work)
         base = self.rewrite(planned)
-        return self.work.summary.report(base, before, table_shape(self.work.table), dry_run=False)
+        return self.work.summary.report(base, before, table_shape(self.work.table))
 
     def rewrite(self, planned: CompactionPlan | None) -> Snapshot | None:
         """Plan, rewrite and commit, again for groups that another writer changed. Returns what was first planned on."""

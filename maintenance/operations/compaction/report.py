@@ -17,6 +17,7 @@ from maintenance.errors import ConflictError, PaimonError, worst_of
 from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.compaction.plan import Group, Unit, reason_of
+from maintenance.operations.operation import OperationReport
 from maintenance.table.compactors import warnings_of
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
@@ -74,7 +75,7 @@ class GroupResult:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactReport:
+class CompactReport(OperationReport):
     """What a compaction did.
 
     Attributes:
@@ -95,7 +96,6 @@ class CompactReport:
     after: TableShape
     changelog_rows: Mapping[str, int] = field(default_factory=dict)
     compacted_through: int | None = None
-    dry_run: bool = False
     seconds: float = 0.0
     proof: Mapping[str, object] = field(default_factory=dict)
     finding: str | None = None
@@ -214,11 +214,13 @@ class CompactionSummary:
             problem = f"{reason}; other writers kept winning"
             self.fail([group], ConflictError(problem, f"table {self._table.identifier}", _PLAN_AGAIN))
 
-    def report(self, base: Snapshot | None, before: TableShape, after: TableShape, *, dry_run: bool) -> CompactReport:
+    def report(
+        self, base: Snapshot | None, before: TableShape, after: TableShape, *, is_done: bool = True
+    ) -> CompactReport:
         """The report. `base`: the snapshot first planned on."""
         base_id = None if base is None else base.id
         # What was skipped was not looked at either.
-        complete = not dry_run and all(group.outcome not in (FAILED, SKIPPED) for group in self.groups)
+        complete = is_done and all(group.outcome not in (FAILED, SKIPPED) for group in self.groups)
         proofs = [proof for of_group in self._proofs.values() for proof in of_group]
         return CompactReport(
             table=self._table.identifier,
@@ -229,7 +231,6 @@ class CompactionSummary:
             after=after,
             changelog_rows=self.changelog_rows,
             compacted_through=base_id if complete else None,
-            dry_run=dry_run,
             seconds=time.monotonic() - self._started,
             proof=together(proofs).summary if proofs else {},
             warnings=warnings_of(self._table),

@@ -28,7 +28,7 @@ from maintenance.metastore.located import LocatedCatalog
 from maintenance.operations.databases.clone_state import CloneState, PartitionFilter
 from maintenance.operations.databases.clone_target import existing_target, has_own_schemas, made_target, schema_there
 from maintenance.operations.databases.copying import CopiedFile, FileCopy, copy_files, digest_of
-from maintenance.operations.operation import silent
+from maintenance.operations.operation import OperationReport, silent
 from maintenance.operations.parameters import keywords_of
 from maintenance.operations.progress import Counted, Progress
 from maintenance.operations.refs.create_tag import snapshot_to_tag
@@ -45,7 +45,7 @@ _NOTHING = "the target has this state already"
 
 
 @dataclass(frozen=True, slots=True)
-class CloneReport:
+class CloneReport(OperationReport):
     """What a clone did, or would do.
 
     Attributes:
@@ -75,7 +75,6 @@ class CloneReport:
     leaving_files: int = 0
     digest: str = ""
     rows: int = 0
-    dry_run: bool = False
     seconds: float = 0.0
     is_new: bool = False
     new_paths: tuple[str, ...] = ()
@@ -143,7 +142,7 @@ def clone(
         return work.run(None if copied.meta_only else state, dry_run=dry_run)
 
     report = again_if_expired(attempt, _ATTEMPTS)
-    return replace(report, seconds=time.monotonic() - started)
+    return replace(report, dry_run=dry_run, seconds=time.monotonic() - started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +179,7 @@ class _Clone:
             state = state.with_schema(number)
         missing = list(self._missing(state, old.names, target))
         changes = state.in_folder.changes_of(old, self.chosen)
-        report = self._report(snapshot, state, missing, changes, dry_run=dry_run)
+        report = self._report(snapshot, state, missing, changes)
         if dry_run:
             gone = sorted(entry.file.file_name for entry in changes.entries if entry.kind == FileKind.DELETE)
             paths = tuple(sorted(file.name for file in missing))
@@ -285,13 +284,7 @@ class _Clone:
         return Conflict(_NOTHING, frozenset()) if same else None
 
     def _report(
-        self,
-        snapshot: Snapshot | None,
-        state: CloneState,
-        missing: Sequence[FileCopy],
-        changes: Changes,
-        *,
-        dry_run: bool,
+        self, snapshot: Snapshot | None, state: CloneState, missing: Sequence[FileCopy], changes: Changes
     ) -> CloneReport:
         return CloneReport(
             self.table.identifier,
@@ -304,7 +297,6 @@ class _Clone:
             new_bytes=sum(file.bytes or 0 for file in missing),
             leaving_files=sum(entry.kind == FileKind.DELETE for entry in changes.entries),
             rows=sum(entry.file.row_count for entry in state.entries),
-            dry_run=dry_run,
         )
 
 

@@ -104,7 +104,7 @@ def migrate_table(
     work = Migration.of(source, catalog, identifier, taken, into, progress)
     started = time.monotonic()
     report = work.planned() if dry_run else work.run()
-    return replace(report, seconds=time.monotonic() - started)
+    return replace(report, dry_run=dry_run, seconds=time.monotonic() - started)
 
 
 def finish_migration(catalog: Catalog, name: str) -> MigrateReport | None:

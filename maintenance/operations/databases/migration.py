@@ -31,6 +31,7 @@ from maintenance.operations.databases.taking_over import (
     take_over,
     waiting_name,
 )
+from maintenance.operations.operation import OperationReport
 from maintenance.operations.progress import Counted, Progress
 from maintenance.options import table as table_options
 from maintenance.table.format_table import FormatTable
@@ -42,7 +43,7 @@ _NOTHING = "the target has these files already"
 
 
 @dataclass(frozen=True, slots=True)
-class MigrateReport:
+class MigrateReport(OperationReport):
     """What a migration did, or would do.
 
     Attributes:
@@ -66,7 +67,6 @@ class MigrateReport:
     digest: str = ""
     origin_deleted: bool = False
     bin_run: str | None = None
-    dry_run: bool = False
     seconds: float = 0.0
 
 
@@ -134,7 +134,6 @@ class Migration:
             bytes=sum(file.bytes for file in files),
             copied_files=len(missing),
             copied_bytes=sum(file.bytes for file in missing),
-            dry_run=True,
         )
 
     def looked(self) -> tuple[list[SourceFile], list[SourceFile]]:

@@ -8,7 +8,7 @@ about to lose files. A run that dies is finished by the next one, which finds th
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -23,7 +23,7 @@ from maintenance.metadata.shares import Sharing, in_one_batch
 from maintenance.operations.expiry.removal import RemovalPlan, plan_removals, remove
 from maintenance.operations.expiry.rules import ChangelogRetention, RetentionChoice, plan_changelogs
 from maintenance.operations.expiry.survey import Leaving
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group
@@ -32,7 +32,7 @@ from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class ExpireChangelogsReport:
+class ExpireChangelogsReport(OperationReport):
     """What an expiry of changelogs did, or would do.
 
     Attributes:
@@ -49,7 +49,6 @@ class ExpireChangelogsReport:
     deleted_files: tuple[str, ...] = ()
     deleted_bytes: int = 0
     notes: tuple[str, ...] = ()
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def plan(
     by_id = {changelog.id: changelog for changelog in table.changelogs.all()}
     latest = table.snapshots.latest_id()
     if not by_id or latest is None:
-        return Plan(request, ExpireChangelogsReport(table.identifier, dry_run=True))
+        return Plan(request, ExpireChangelogsReport(table.identifier))
     due = tuple(by_id)
     if not request.delete_all:
         choice = RetentionChoice(request.retain_max, request.retain_min, request.older_than)
@@ -98,7 +97,6 @@ def plan(
         deleted_files=tuple(deletion.path for deletion in deletions),
         deleted_bytes=sum(deletion.size for deletion in deletions),
         notes=removal.notes,
-        dry_run=True,
     )
 
     def groups() -> Iterator[PlannedGroup]:
@@ -129,7 +127,7 @@ def apply(run: Run, table: Table, planned: Plan[ExpireChangelogs, ExpireChangelo
             table.changelogs.delete_hints()
         if run.into is not None:
             run.into.close()
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 def counted(name: str, count: int) -> Shown:

@@ -27,7 +27,7 @@ from maintenance.metadata.zone import local_time
 from maintenance.operations.expiry.chain_partitions import DuePartitions as DueOfChain
 from maintenance.operations.expiry.chain_partitions import branches_of_chain, drop_due, due_of_chain
 from maintenance.operations.expiry.partition_rules import PartitionRules, rules_or_error
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import entries_by_partition, group_of_files
@@ -39,7 +39,7 @@ from maintenance.table.table import Table, identity_of
 
 
 @dataclass(frozen=True, slots=True)
-class ExpirePartitionsReport:
+class ExpirePartitionsReport(OperationReport):
     """What an expiry of partitions did, or would do.
 
     Attributes:
@@ -59,7 +59,6 @@ class ExpirePartitionsReport:
     files: int = 0
     rows: int = 0
     bytes: int = 0
-    dry_run: bool = False
     seconds: float = 0.0
     spark_tasks: int = 0
 
@@ -176,13 +175,13 @@ class _OfChain:
             )
         most = max(0, options.partition_expiration_max_num)
         self.due = due_of_chain(self.chain, self.limit_millis, most)
-        return self._report((), dry_run=True)
+        return self._report(())
 
     def dropped(self) -> ExpirePartitionsReport:
         batch_size = self.table.model.partition_expiration_batch_size or 0
-        return self._report(drop_due(self.chain, self.due, batch_size), dry_run=False)
+        return self._report(drop_due(self.chain, self.due, batch_size))
 
-    def _report(self, ids: tuple[int, ...], *, dry_run: bool) -> ExpirePartitionsReport:
+    def _report(self, ids: tuple[int, ...]) -> ExpirePartitionsReport:
         due, partition_of = self.due, self.chain.delta.paths.partition
         gone = dict.fromkeys([*due.changes, *due.complete])
         return ExpirePartitionsReport(
@@ -194,7 +193,6 @@ class _OfChain:
             files=len(due.entries),
             rows=sum(entry.file.row_count for entry in due.entries),
             bytes=sum(entry.file.file_size for entry in due.entries),
-            dry_run=dry_run,
             seconds=time.monotonic() - self.started,
         )
 
@@ -218,12 +216,12 @@ class _Expiry:
         self.entries = [] if snapshot is None else self._live(snapshot)
         self.due = sorted(self.rules.due(self.entries, self.now_millis), key=self._text)
         now = set(self.due[: self._most])
-        return self._report(self.due[: self._most], [e for e in self.entries if e.partition in now], dry_run=True)
+        return self._report(self.due[: self._most], [e for e in self.entries if e.partition in now])
 
     def dropped(self) -> ExpirePartitionsReport:
         for batch in self._batches(self.due[: self._most]):
             self._drop(batch)
-        return self._report(self.expired, self.gone, dry_run=False)
+        return self._report(self.expired, self.gone)
 
     @property
     def _most(self) -> int:
@@ -268,9 +266,7 @@ class _Expiry:
     def _text(self, partition: bytes) -> str:
         return ",".join(self.table.paths.partition(partition).values())
 
-    def _report(
-        self, expired: Sequence[bytes], gone: Sequence[ManifestEntry], *, dry_run: bool
-    ) -> ExpirePartitionsReport:
+    def _report(self, expired: Sequence[bytes], gone: Sequence[ManifestEntry]) -> ExpirePartitionsReport:
         partition_of = self.table.paths.partition
         endless = [partition for partition, moment in self.rules.times(self.entries).items() if moment is None]
         return ExpirePartitionsReport(
@@ -282,7 +278,6 @@ class _Expiry:
             files=len(gone),
             rows=sum(entry.file.row_count for entry in gone),
             bytes=sum(entry.file.file_size for entry in gone),
-            dry_run=dry_run,
             seconds=time.monotonic() - self.started,
             spark_tasks=self.sharing.tasks,
         )

@@ -43,7 +43,7 @@ from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, gone_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
-from maintenance.operations.operation import Operation, Plan, Run
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
 from maintenance.operations.planned_groups import files_group
@@ -56,7 +56,7 @@ _READ_AHEAD = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ExpireSnapshotsReport:
+class ExpireSnapshotsReport(OperationReport):
     """What an expiry did, or would do.
 
     Attributes:
@@ -83,7 +83,6 @@ class ExpireSnapshotsReport:
     consumers: tuple[str, ...] = ()
     changelogs: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-    dry_run: bool = False
     seconds: float = 0.0
     spark_tasks: int = 0
 
@@ -116,9 +115,7 @@ class ExpiryPlan:
     def report(self) -> ExpireSnapshotsReport:
         """What snapshots and long-lived changelogs would go."""
         expiry, removals = self.expiry, self.first.removals
-        report = expiry.report(
-            self.first, [int(each.name) for each in removals], [*self.first.pending, *removals], dry_run=True
-        )
+        report = expiry.report(self.first, [int(each.name) for each in removals], [*self.first.pending, *removals])
         return expiry.with_changelogs(report, self._changelogs().report)
 
     def _changelogs(self) -> Plan[ExpireChangelogs, ExpireChangelogsReport]:
@@ -269,7 +266,7 @@ class _Expiry:
         plan = first
         for _ in range(_MAX_PLANS):
             if self._carry_out(plan):
-                return self.report(plan, self.expired, self.done, dry_run=False)
+                return self.report(plan, self.expired, self.done)
             plan = self.plan()
         fix = "Run expire_snapshots again when fewer jobs change tags and branches."
         raise ConflictError(f"tags or branches changed in each of {_MAX_PLANS} attempts", self.table.identifier, fix)
@@ -398,9 +395,7 @@ class _Expiry:
         branches = Branches(self.table.file_io, self.table.paths)
         return HolderCensus.of(branches, before).without_earliest(self.table.branch)
 
-    def report(
-        self, plan: _Plan, expired: Sequence[int], done: Sequence[Removal], *, dry_run: bool
-    ) -> ExpireSnapshotsReport:
+    def report(self, plan: _Plan, expired: Sequence[int], done: Sequence[Removal]) -> ExpireSnapshotsReport:
         """What has expired, or would. `done`: what goes with it."""
         deletions = [deletion for removal in done for deletion in removal.deletions]
         return ExpireSnapshotsReport(
@@ -414,7 +409,6 @@ class _Expiry:
             remaining=plan.range.remaining + self.late,
             consumers=tuple(self.idle),
             notes=(*plan.notes, *self.notes),
-            dry_run=dry_run,
             seconds=time.monotonic() - self.started,
         )
 

@@ -18,7 +18,7 @@ from maintenance.operations.expiry.empty_folders import clean_empty_folders
 from maintenance.operations.expiry.removal import gone_text
 from maintenance.operations.expiry.tag_removal import TagRemovalPlan, plan_tag_removal, remove_tags
 from maintenance.operations.expiry.tag_reports import report_deleted
-from maintenance.operations.operation import Operation, Plan, Request, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Request, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group
@@ -28,7 +28,7 @@ from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class ExpireTagsReport:
+class ExpireTagsReport(OperationReport):
     """What an expiry of tags did, or would do.
 
     Attributes:
@@ -43,7 +43,6 @@ class ExpireTagsReport:
     deleted_files: tuple[str, ...] = ()
     deleted_bytes: int = 0
     notes: tuple[str, ...] = ()
-    dry_run: bool = False
     seconds: float = 0.0
     spark_tasks: int = 0
 
@@ -80,7 +79,7 @@ def plan_tags(
     started = time.monotonic()
     sharing = SparkSharing(run.spark, table.location, run.progress)
     going = TagsToGo(due, plan_tag_removal(table, due, sharing), sharing, started)
-    report = _report(table, going, going.removal.deletions, dry_run=True)
+    report = _report(table, going, going.removal.deletions)
 
     def groups() -> Iterator[PlannedGroup]:
         for name, tag in due.items():
@@ -100,17 +99,16 @@ def apply(run: Run, table: Table, planned: Plan[Any, ExpireTagsReport]) -> Expir
     for name in going.due:
         report_deleted(table, name)
     clean_empty_folders(table, deletions)
-    return _report(table, going, deletions, dry_run=False)
+    return _report(table, going, deletions)
 
 
-def _report(table: Table, going: TagsToGo, deletions: Mapping[str, int], *, dry_run: bool) -> ExpireTagsReport:
+def _report(table: Table, going: TagsToGo, deletions: Mapping[str, int]) -> ExpireTagsReport:
     return ExpireTagsReport(
         table=table.identifier,
         expired=tuple(going.due),
         deleted_files=tuple(deletions),
         deleted_bytes=sum(deletions.values()),
         notes=going.removal.notes,
-        dry_run=dry_run,
         seconds=time.monotonic() - going.started,
         spark_tasks=going.sharing.tasks,
     )

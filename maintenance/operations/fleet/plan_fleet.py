@@ -46,7 +46,7 @@ from maintenance.operations.history import (
     read_span,
     write_history,
 )
-from maintenance.operations.operation import BY_FLEET, Operation, Run, Shown, Spelling, operation
+from maintenance.operations.operation import BY_FLEET, Operation, OperationReport, Run, Shown, Spelling, operation
 from maintenance.operations.parameters import Param, one_of
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.shape import table_shape
@@ -140,7 +140,7 @@ class FleetLine:
 
 
 @dataclass(frozen=True, slots=True)
-class FleetReport:
+class FleetReport(OperationReport):
     """The plan, and what became of it.
 
     Attributes:
@@ -157,7 +157,6 @@ class FleetReport:
     spent_bytes: int
     tables: int
     lines: tuple[FleetLine, ...]
-    dry_run: bool = True
     seconds: float = 0.0
     owed: Spent = field(default_factory=Spent)
 
@@ -472,7 +471,7 @@ def carried_out(
         told(done[-1], kept)
         run.progress(f"{action.key}: {done[-1].outcome}, {took:.1f} s")
     seconds = report.seconds + time.monotonic() - begun
-    return replace(report, lines=(*done, *report.left_out), dry_run=False, seconds=seconds)
+    return replace(report, lines=(*done, *report.left_out), seconds=seconds)
 
 
 def _may_begin(report: FleetReport, line: FleetLine, seconds: float) -> bool:

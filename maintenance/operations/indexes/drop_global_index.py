@@ -52,7 +52,7 @@ def plan(_: Run, table: Table, request: DropGlobalIndex) -> Plan[DropGlobalIndex
         and indexed_fields(entry.global_index) == ids
         and chosen(entry.partition)
     ]
-    report = report_of(table, request.column, request.index_type, going, None, 1, started, dry_run=True)
+    report = report_of(table, request.column, request.index_type, going, None, 1, started)
 
     def groups() -> Iterator[PlannedGroup]:
         if report.file_names:

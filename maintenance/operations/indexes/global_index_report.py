@@ -10,6 +10,7 @@ from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import covering
 from maintenance.operations.compaction.partition_choice import check_partitions
+from maintenance.operations.operation import OperationReport
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table, identity_of
 
@@ -17,7 +18,7 @@ Specs = Sequence[Spec]
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalIndexReport:
+class GlobalIndexReport(OperationReport):
     """What was created or dropped, or would be.
 
     Attributes: `files`: index files, `rows`: that they cover, `bytes`: of the files; `snapshot_id`: None if nothing
@@ -32,7 +33,6 @@ class GlobalIndexReport:
     bytes: int
     snapshot_id: int | None
     attempts: int = 1
-    dry_run: bool = False
     seconds: float = 0.0
     file_names: tuple[str, ...] = ()
 
@@ -71,8 +71,6 @@ def report_of(
     snapshot_id: int | None,
     attempts: int,
     started: float,
-    *,
-    dry_run: bool = False,
 ) -> GlobalIndexReport:
     """The report of an operation on these index files. `started`: monotonic time."""
     return GlobalIndexReport(
@@ -84,7 +82,6 @@ def report_of(
         sum(entry.file_size for entry in entries),
         snapshot_id,
         attempts,
-        dry_run,
         time.monotonic() - started,
         tuple(sorted(entry.file_name for entry in entries)),
     )

@@ -31,7 +31,7 @@ from maintenance.metadata.paths import bucket_text
 from maintenance.operations.compaction.partition_choice import check_partitions, no_match, over_partitions
 from maintenance.operations.indexes.index_files import IndexResult, IndexTask, index_files, stale_entries
 from maintenance.operations.indexes.probe_file_index import IndexProbe, probe_file_index
-from maintenance.operations.operation import Operation, Run, Shown, Spelling
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown, Spelling
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_groups, refuse
 from maintenance.operations.planned_groups import group_of_files
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class RewriteFileIndexReport:
+class RewriteFileIndexReport(OperationReport):
     """What a rewrite did.
 
     Attributes:
@@ -80,7 +80,6 @@ class RewriteFileIndexReport:
     dropped_indexes: int = 0
     read_files: int = 0
     conflicts: int = 0
-    dry_run: bool = False
     seconds: float = 0.0
     probe: IndexProbe | None = None
     probe_values: int = 0

@@ -19,6 +19,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.external_folders import own_folders
 from maintenance.operations.bin.run import BinRun, Going
+from maintenance.operations.operation import OperationReport
 from maintenance.operations.orphans.candidates import Candidates, list_candidates
 from maintenance.operations.orphans.half_branches import end_half_branches, still_half
 from maintenance.operations.orphans.live import LiveFiles
@@ -50,7 +51,7 @@ class Orphan:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveOrphanFilesReport:
+class RemoveOrphanFilesReport(OperationReport):
     """What a removal of orphan files did, or would do.
 
     Attributes:
@@ -75,7 +76,6 @@ class RemoveOrphanFilesReport:
     bin_run: str | None = None
     kept: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    dry_run: bool = False
     seconds: float = 0.0
     spark_tasks: int = 0
 
@@ -180,7 +180,7 @@ class OrphanRemoval:
         where = self._sharing.session_for(len(chunks), f"{number_of(len(paths), 'orphan')}", enough=enough)
         all_done(run_tasks(where, _delete_chunk, chunks), self.table.location)
 
-    def report(self, found: pa.Table, chosen: pa.Table, *, dry_run: bool) -> RemoveOrphanFilesReport:
+    def report(self, found: pa.Table, chosen: pa.Table) -> RemoveOrphanFilesReport:
         """What was found, chosen, and done so far."""
         if self.into is not None:
             self.into.close()
@@ -195,7 +195,6 @@ class OrphanRemoval:
             bin_run=self.into.head.run if self.into is not None and self.deleted else None,
             kept=tuple(self.kept),
             notes=tuple(self._notes()),
-            dry_run=dry_run,
             seconds=time.monotonic() - self.started,
             spark_tasks=self._sharing.tasks,
         )

@@ -71,7 +71,7 @@ class OrphanPlan:
 
     @cached_property
     def report(self) -> RemoveOrphanFilesReport:
-        return self.removal.report(self.found, self.chosen, dry_run=True)
+        return self.removal.report(self.found, self.chosen)
 
     def groups(self) -> Iterator[PlannedGroup]:
         for orphan in orphans_of(self.chosen.slice(0, MOST_FILES)):
@@ -124,7 +124,7 @@ def _moved(there: Sequence[str]) -> list[str]:
 def apply(_: Run, __: Table, planned: OrphanPlan) -> RemoveOrphanFilesReport:
     """Delete what was found, as far as nothing has taken it into use since."""
     planned.removal.delete(planned.chosen, planned.asked.time_limit)
-    report = planned.removal.report(planned.found, planned.chosen, dry_run=False)
+    report = planned.removal.report(planned.found, planned.chosen)
     gone = (f"{number_of(planned.gone, 'file')} of the plan gone already",) if planned.gone else ()
     return replace(report, notes=(*report.notes, *gone))
 

@@ -18,7 +18,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import History, holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
-from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan
 from maintenance.operations.refs.branch_states import branch_state, refuse_if_moved
@@ -35,7 +35,7 @@ READ_BRANCHES = (
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteBranchReport:
+class DeleteBranchReport(OperationReport):
     """What the deletion of a branch did, or would do.
 
     Attributes:
@@ -50,7 +50,6 @@ class DeleteBranchReport:
     tags: tuple[str, ...]
     orphan_files: int | None = None
     orphan_bytes: int | None = None
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class BranchDeletion:
     @cached_property
     def report(self) -> DeleteBranchReport:
         sizes = _left_alone(self.main, self.asked.branch)
-        return replace(self.found, orphan_files=len(sizes), orphan_bytes=sum(sizes.values()), dry_run=True)
+        return replace(self.found, orphan_files=len(sizes), orphan_bytes=sum(sizes.values()))
 
     def groups(self) -> Iterator[PlannedGroup]:
         """What the branch has, and how much nothing would need then."""

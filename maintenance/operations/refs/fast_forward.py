@@ -23,7 +23,7 @@ from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.own_files import check_own_files
-from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan
 from maintenance.operations.refs.branch_states import branch_state, refuse_if_moved
@@ -34,7 +34,7 @@ from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class FastForwardReport:
+class FastForwardReport(OperationReport):
     """What a fast-forward did, or would do.
 
     Attributes:
@@ -51,7 +51,6 @@ class FastForwardReport:
     coming: tuple[int, ...] = ()
     leaving_tags: tuple[str, ...] = ()
     coming_tags: tuple[str, ...] = ()
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,6 @@ def plan(_: Run, table: Table, request: FastForward) -> _Taking:
         coming=tuple(number for number, snapshot in wanted.items() if there.get(number) != snapshot),
         leaving_tags=(*lost, *(name for name, tag in theirs.items() if name in ours and ours[name] != tag)),
         coming_tags=tuple(name for name, tag in theirs.items() if ours.get(name) != tag),
-        dry_run=True,
     )
     return _Taking(request, report, main, other, history, schemas, theirs, lost)
 
@@ -153,7 +151,7 @@ def apply(_: Run, __: Table, planned: _Taking) -> FastForwardReport:
     _drop_schemas(main, schemas, history[0].schema_id)
     paths = main.paths
     main.file_io.flush_folders((paths.snapshot_folder(), paths.tag_folder(), paths.schema_folder()))
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 def _shown(report: FastForwardReport) -> Shown:

@@ -12,14 +12,14 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from maintenance.errors import DataError, InfrastructureError, OptionError, UnsupportedError
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.success_file import write_success_file
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.options import table as table_options
 from maintenance.table.partitions import done_partitions
@@ -31,13 +31,12 @@ _SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
-class MarkPartitionDoneReport:
+class MarkPartitionDoneReport(OperationReport):
     """`partitions`: their folders, relative to the table; `actions`: what was done for each, or would be."""
 
     table: str
     partitions: tuple[str, ...]
     actions: tuple[str, ...]
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def plan(_: Run, table: Table, request: MarkPartitionDone) -> Plan[MarkPartition
     if not specs:
         raise DataError("no partition is named", f"table {table.identifier}", "Name some, as a=1,b=2;a=2,b=3.")
     names = tuple(partition_path(spec) for spec in specs)
-    return Plan(request, MarkPartitionDoneReport(table.identifier, names, actions, dry_run=True), work=specs)
+    return Plan(request, MarkPartitionDoneReport(table.identifier, names, actions), work=specs)
 
 
 def apply(_: Run, table: Table, planned: Plan[MarkPartitionDone, MarkPartitionDoneReport]) -> MarkPartitionDoneReport:
@@ -62,7 +61,7 @@ def apply(_: Run, table: Table, planned: Plan[MarkPartitionDone, MarkPartitionDo
     for spec in planned.work:
         for action in planned.report.actions:
             _run(table, action, spec)
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 def _shown(report: MarkPartitionDoneReport) -> Shown:

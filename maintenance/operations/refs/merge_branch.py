@@ -18,7 +18,7 @@ from maintenance.errors import ConflictError, NotFoundError, OptionError, Unsupp
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.branch_root import MAIN_BRANCH
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.delete_branch import check_branch_exists
@@ -30,7 +30,7 @@ _SAME_FILES = "another merge added the same files meanwhile"
 
 
 @dataclass(frozen=True, slots=True)
-class MergeBranchReport:
+class MergeBranchReport(OperationReport):
     """`snapshot_id`: of the target, None if it had all files already; `files`, `rows`, `bytes`: that it gets;
     `file_names`: of the files."""
 
@@ -40,7 +40,6 @@ class MergeBranchReport:
     snapshot_id: int | None
     files: int
     rows: int
-    dry_run: bool = False
     bytes: int = 0
     file_names: tuple[str, ...] = ()
 
@@ -86,7 +85,6 @@ def plan(_: Run, table: Table, request: MergeBranch) -> Plan[MergeBranch, MergeB
         None,
         len(entries),
         sum(entry.file.row_count for entry in entries),
-        True,
         sum(entry.file.file_size for entry in entries),
         tuple(sorted(entry.file.file_name for entry in entries)),
     )
@@ -101,7 +99,7 @@ def plan(_: Run, table: Table, request: MergeBranch) -> Plan[MergeBranch, MergeB
 
 def apply(_run: Run, _table: Table, planned: Plan[MergeBranch, MergeBranchReport]) -> MergeBranchReport:
     """Add the files that the target has not, whatever it got since the plan was made."""
-    merge, report = planned.work, replace(planned.report, dry_run=False)
+    merge, report = planned.work, planned.report
     assert isinstance(merge, _Merge)
     if not report.files:
         return report

@@ -6,13 +6,13 @@ there; the same call ends that, unless somebody has committed to the old one sin
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from maintenance.errors import AlreadyExistsError, ConflictError, OptionError
 from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.branch_states import branch_state
@@ -26,14 +26,13 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class RenameBranchReport:
+class RenameBranchReport(OperationReport):
     """`options`: of the table that name the branch and are not changed, so that reads look for the old name."""
 
     table: str
     from_branch: str
     to_branch: str
     options: tuple[str, ...] = ()
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def plan(_: Run, table: Table, request: RenameBranch) -> Plan[RenameBranch, Rena
         reason = f"is named {to_branch} then; it has {held}, its state is {branch_state(branch)}"
         yield PlannedGroup(f"branch {from_branch}", (), 0, 0, reason)
 
-    return Plan(request, RenameBranchReport(table.identifier, from_branch, to_branch, naming, dry_run=True), groups)
+    return Plan(request, RenameBranchReport(table.identifier, from_branch, to_branch, naming), groups)
 
 
 def apply(_: Run, table: Table, planned: Plan[RenameBranch, RenameBranchReport]) -> RenameBranchReport:
@@ -77,7 +76,7 @@ def apply(_: Run, table: Table, planned: Plan[RenameBranch, RenameBranchReport])
         table.file_io.rename_folder(source, target)
     else:
         _rename_by_copies(table, Branches(table.file_io, table.paths), from_branch, to_branch)
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 def _shown(report: RenameBranchReport) -> Shown:

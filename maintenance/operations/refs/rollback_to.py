@@ -11,7 +11,7 @@ Of an expired snapshot that a tag holds the file is written first. It counts as 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from maintenance.amounts import number_of
@@ -24,7 +24,7 @@ from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
 from maintenance.metadata.identity import unexpected
 from maintenance.metadata.own_files import check_own_files
-from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown, Spelling
 from maintenance.operations.parameters import MILLIS, Param, Value, text
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import committed
@@ -35,7 +35,7 @@ from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class RollbackReport:
+class RollbackReport(OperationReport):
     """What a rollback did, or would do.
 
     `previous`, `current`: ids of the latest snapshot; `tags`: those that went; `snapshots`: ids of those that went.
@@ -46,7 +46,6 @@ class RollbackReport:
     current: int
     tags: tuple[str, ...]
     snapshots: tuple[int, ...] = ()
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def plan(_: Run, table: Table, request: RollbackTo) -> Plan[RollbackTo, Rollback
     check_complete(table.manifests, target)
     _check_replaced(table, target)
     later = tuple(number for number in table.snapshots.list_ids() if number > target.id)
-    report = RollbackReport(table.identifier, previous, target.id, tuple(held), later, dry_run=True)
+    report = RollbackReport(table.identifier, previous, target.id, tuple(held), later)
 
     def groups() -> Iterator[PlannedGroup]:
         for number in later:
@@ -118,7 +117,7 @@ def apply(_: Run, table: Table, planned: Plan[RollbackTo, RollbackReport]) -> Ro
             f"another writer committed snapshot {latest} meanwhile", table.identifier, "Stop the writers and run again."
         )
     follow(table.identifier, table.file_io, table.paths, table.options)
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 def _shown(report: RollbackReport) -> Shown:

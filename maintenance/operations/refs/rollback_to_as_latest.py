@@ -20,7 +20,7 @@ from maintenance.errors import CommitError, NotFoundError, OptionError
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.completeness import check_complete
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.create_tag import create_tag, snapshot_to_tag
@@ -32,7 +32,7 @@ _TAG_PREFIX = "rollback-to-as-latest-"
 
 
 @dataclass(frozen=True, slots=True)
-class RollbackToAsLatestReport:
+class RollbackToAsLatestReport(OperationReport):
     """What it did, or would do.
 
     Attributes:
@@ -53,7 +53,6 @@ class RollbackToAsLatestReport:
     leaving_files: int
     returning_rows: int
     leaving_rows: int
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def plan(_: Run, table: Table, request: RollbackToAsLatest) -> Plan[RollbackToAs
         raise NotFoundError("the table has no snapshot", table.identifier, "Write to the table first.")
     check_complete(table.manifests, target)
     changes = _changes(table, target, latest)
-    report = _report(table, latest.id, target, changes, dry_run=True)
+    report = _report(table, latest.id, target, changes)
 
     def groups() -> Iterator[PlannedGroup]:
         if report.previous == report.target:
@@ -105,7 +104,7 @@ def apply(
     work: _Work = planned.work
     target = work.target
     if not work.differs:
-        return replace(planned.report, dry_run=False)
+        return planned.report
     held = planned.request.tag or _tag_of(table, target)
     kept = held or create_tag(table, f"{_TAG_PREFIX}{target.id}-{uuid.uuid4()}", snapshot_id=target.id).name
     identity = identity_of(table, "rollback_to_as_latest")
@@ -122,7 +121,7 @@ def apply(
             delete_tag(table, kept)
         raise
     assert changes is not None
-    report = _report(table, before.id, target, changes, dry_run=False)
+    report = _report(table, before.id, target, changes)
     return replace(report, current=commit.snapshot_id(), tag=kept)
 
 
@@ -178,15 +177,13 @@ def _differs(table: Table, changes: Changes, newest: Snapshot) -> bool:
     return bool(changes.entries) or changes.index(now) != now
 
 
-def _report(
-    table: Table, previous: int, target: Snapshot, changes: Changes, *, dry_run: bool
-) -> RollbackToAsLatestReport:
+def _report(table: Table, previous: int, target: Snapshot, changes: Changes) -> RollbackToAsLatestReport:
     returning, leaving = (
         [entry.file.row_count for entry in changes.entries if entry.kind == kind]
         for kind in (FileKind.ADD, FileKind.DELETE)
     )
     files = len(returning), len(leaving), sum(returning), sum(leaving)
-    return RollbackToAsLatestReport(table.identifier, previous, target.id, None, None, *files, dry_run=dry_run)
+    return RollbackToAsLatestReport(table.identifier, previous, target.id, None, None, *files)
 
 
 rollback_to_as_latest = OPERATION.function(

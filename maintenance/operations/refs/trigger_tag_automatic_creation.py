@@ -14,7 +14,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.operations.expiry.expire_tags import ExpireTags, expire_tags
 from maintenance.operations.expiry.expire_tags import plan as plan_expiry
 from maintenance.operations.expiry.tag_removal import plan_tag_removal
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import files_group, tag_group
 from maintenance.operations.refs.create_tag import create_tag
@@ -28,14 +28,13 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class AutomaticTagsReport:
+class AutomaticTagsReport(OperationReport):
     """`created`: names of new tags; `deleted`: those beyond the number to keep; `expired`: those past their time."""
 
     table: str
     created: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def plan(run: Run, table: Table, request: AutomaticTags) -> Plan[AutomaticTags, 
     table_options.check_keepable(table.options, table.identifier)
     created, deleted = _by_schedule(table, dry_run=True)
     expired = plan_expiry(run, table, ExpireTags()).report.expired
-    report = AutomaticTagsReport(table.identifier, created, deleted, expired, dry_run=True)
+    report = AutomaticTagsReport(table.identifier, created, deleted, expired)
 
     def groups() -> Iterator[PlannedGroup]:
         yield from (PlannedGroup(f"tag {name}", (), 0, 1, "is created") for name in created)

@@ -15,7 +15,7 @@ from maintenance.commit.manifest_merge import ManifestMergeOptions, is_merged
 from maintenance.commit.outcome import Lost
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param, truth
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
@@ -38,14 +38,13 @@ class ManifestsSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactManifestReport:
+class CompactManifestReport(OperationReport):
     """`snapshot_id`: that names the merged manifests, None if there was nothing to do; `after`: None in a dry run."""
 
     table: str
     snapshot_id: int | None
     before: ManifestsSummary
     after: ManifestsSummary | None = None
-    dry_run: bool = False
     needed: bool = False
 
 
@@ -73,16 +72,16 @@ def plan(_: Run, table: Table, request: CompactManifest) -> Plan[CompactManifest
     metas = [] if latest is None else table.manifests.data_manifests(latest)
     before = ManifestsSummary.of(metas)
     if merging.is_done(metas):
-        return Plan(request, CompactManifestReport(table.identifier, None, before, before, dry_run=True), work=merging)
+        return Plan(request, CompactManifestReport(table.identifier, None, before, before), work=merging)
     reason = f"{number_of(before.manifests, 'manifest')} with {before.entries} entries are merged"
     group = PlannedGroup("manifests", (), before.bytes, 1, reason)
-    report = CompactManifestReport(table.identifier, None, before, dry_run=True, needed=True)
+    report = CompactManifestReport(table.identifier, None, before, needed=True)
     return Plan(request, report, lambda: [group], merging)
 
 
 def apply(_run: Run, table: Table, planned: Plan[CompactManifest, CompactManifestReport]) -> CompactManifestReport:
     """Commit a snapshot that names the live files in few manifests."""
-    merging, report = planned.work, replace(planned.report, dry_run=False)
+    merging, report = planned.work, planned.report
     assert isinstance(merging, _Merging)
     if not report.needed:
         return report

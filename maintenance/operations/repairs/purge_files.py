@@ -17,7 +17,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remove_orphan_files
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
@@ -31,7 +31,7 @@ _MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeFilesReport:
+class PurgeFilesReport(OperationReport):
     """What went, or would go.
 
     Attributes:
@@ -47,7 +47,6 @@ class PurgeFilesReport:
     snapshots: tuple[int, ...] = ()
     deleted_files: int = 0
     deleted_bytes: int = 0
-    dry_run: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -145,7 +144,6 @@ def _going(main: Table) -> PurgeFilesReport:
         tuple(main.consumers.names()),
         sum(entry.file.row_count for entry in live),
         tuple(ids if live else ids[:-1]),  # an empty one stays
-        dry_run=True,
     )
 
 

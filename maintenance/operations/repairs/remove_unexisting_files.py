@@ -16,7 +16,7 @@ from maintenance.errors import OptionError, WriteError
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.file_sizes import sizes_of
-from maintenance.operations.operation import Operation, Run, Shown, lazily
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.attempts import repair_attempts
@@ -27,14 +27,13 @@ _THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveUnexistingFilesReport:
+class RemoveUnexistingFilesReport(OperationReport):
     """`paths`: of the files that are gone; `rows`: that they had; `snapshot_id`: that no longer names them."""
 
     table: str
     snapshot_id: int | None
     paths: tuple[str, ...]
     rows: int
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +52,14 @@ def _work(run: Run, table: Table, request: RemoveUnexistingFiles, /, *, dry_run:
             f"parallelism {parallelism} is below 1", f"table {table.identifier}", "Set parallelism to 1 or more."
         )
     if dry_run:
-        return _report(table, None, _gone(table, table.latest_snapshot(), threads), dry_run=True)
+        return _report(table, None, _gone(table, table.latest_snapshot(), threads))
     gone: Sequence[ManifestEntry] = ()
     work = repair_attempts(table, "remove_unexisting_files")
     for attempt in work:
         with attempt:
             gone = _gone(table, attempt.latest, threads)
             attempt.commit(_without(gone), None if gone else Conflict("no file is missing", frozenset()))
-    return _report(table, work.snapshot_id(), gone, dry_run=False)
+    return _report(table, work.snapshot_id(), gone)
 
 
 def _without(gone: Sequence[ManifestEntry]) -> Changes:
@@ -70,15 +69,12 @@ def _without(gone: Sequence[ManifestEntry]) -> Changes:
     return Changes(CommitKind.OVERWRITE, entries, index=without_vectors_of(names))
 
 
-def _report(
-    table: Table, snapshot_id: int | None, gone: Sequence[ManifestEntry], *, dry_run: bool
-) -> RemoveUnexistingFilesReport:
+def _report(table: Table, snapshot_id: int | None, gone: Sequence[ManifestEntry]) -> RemoveUnexistingFilesReport:
     return RemoveUnexistingFilesReport(
         table.identifier,
         snapshot_id,
         tuple(_path(table, entry) for entry in gone),
         sum(entry.file.row_count for entry in gone),
-        dry_run,
     )
 
 

@@ -18,7 +18,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.metadata.manifests import merge_scan
-from maintenance.operations.operation import Groups, Operation, Run, Shown, lazily
+from maintenance.operations.operation import Groups, Operation, OperationReport, Run, Shown, lazily
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.repairs.attempts import repair_attempts
 from maintenance.options import table as table_options
@@ -26,7 +26,7 @@ from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveUnexistingManifestsReport:
+class RemoveUnexistingManifestsReport(OperationReport):
     """`manifests`: names of those that are gone.
 
     `added`, `deleted`: how many files these had added and deleted; `snapshot_id`: that no longer names them.
@@ -37,7 +37,6 @@ class RemoveUnexistingManifestsReport:
     manifests: tuple[str, ...]
     added: int
     deleted: int
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +49,14 @@ def _work(
 ) -> RemoveUnexistingManifestsReport:
     table_options.check_keepable(table.options, table.identifier)
     if dry_run:
-        return _report(table, None, _planned(table, table.latest_snapshot())[0], dry_run=True)
+        return _report(table, None, _planned(table, table.latest_snapshot())[0])
     missing: Sequence[ManifestFileMeta] = ()
     work = repair_attempts(table, "remove_unexisting_manifests")
     for attempt in work:
         with attempt:
             missing, changes = _planned(table, attempt.latest)
             attempt.commit(changes, None if missing else Conflict("no manifest is missing", frozenset()))
-    return _report(table, work.snapshot_id(), missing, dry_run=False)
+    return _report(table, work.snapshot_id(), missing)
 
 
 def _planned(table: Table, latest: Snapshot | None) -> tuple[Sequence[ManifestFileMeta], Changes]:
@@ -78,7 +77,7 @@ def _planned(table: Table, latest: Snapshot | None) -> tuple[Sequence[ManifestFi
 
 
 def _report(
-    table: Table, snapshot_id: int | None, missing: Sequence[ManifestFileMeta], *, dry_run: bool
+    table: Table, snapshot_id: int | None, missing: Sequence[ManifestFileMeta]
 ) -> RemoveUnexistingManifestsReport:
     return RemoveUnexistingManifestsReport(
         table.identifier,
@@ -86,7 +85,6 @@ def _report(
         tuple(meta.file_name for meta in missing),
         sum(meta.num_added_files for meta in missing),
         sum(meta.num_deleted_files for meta in missing),
-        dry_run,
     )
 
 

@@ -6,26 +6,25 @@ then names the snapshot behind it. Those before it stay until they expire. Sourc
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 from maintenance.errors import NotFoundError, OptionError, WriteError
 from maintenance.metadata.hints import EARLIEST
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.table.table import Table
 
 
 @dataclass(frozen=True, slots=True)
-class RepairEarliestSnapshotReport:
+class RepairEarliestSnapshotReport(OperationReport):
     """`previous`, `current`: the earliest snapshot before and after."""
 
     table: str
     previous: int
     current: int
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def plan(
         raise OptionError(
             f"snapshot {snapshot_id} does not follow a gap", table.identifier, "Name the first one behind the last gap."
         )
-    report = RepairEarliestSnapshotReport(table.identifier, previous, snapshot_id, dry_run=True)
+    report = RepairEarliestSnapshotReport(table.identifier, previous, snapshot_id)
     return Plan(request, report, partial(_groups, report))
 
 
@@ -74,7 +73,7 @@ def apply(
     if snapshots.read_hint(EARLIEST) != snapshot_id:
         fix = "Run repair_earliest_snapshot again."
         raise WriteError("the EARLIEST hint cannot be written", snapshots.paths.snapshot_folder(), fix)
-    return replace(planned.report, dry_run=False)
+    return planned.report
 
 
 def _shown(report: RepairEarliestSnapshotReport) -> Shown:

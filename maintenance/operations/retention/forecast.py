@@ -19,7 +19,7 @@ from maintenance.operations.bin.bytes_in_bin import BytesInBin, due_in_bin
 from maintenance.operations.bin.empty_bin import WINDOW, EmptyBin
 from maintenance.operations.expiry.expire_partitions import DuePartitions, partitions_due
 from maintenance.operations.expiry.rules import RetentionChoice
-from maintenance.operations.operation import BY_RETENTION, Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.operation import BY_RETENTION, Operation, OperationReport, Plan, Run, Shown, as_asked
 from maintenance.operations.orphans.orphan_bytes import orphan_bytes
 from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE
 from maintenance.operations.parameters import Param
@@ -118,7 +118,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastReport:
+class ForecastReport(OperationReport):
     """What can be freed.
 
     Attributes:
@@ -132,7 +132,6 @@ class ForecastReport:
     snapshots: tuple[int, ...]
     tags: tuple[str, ...]
     kept_by: dict[str, str]
-    dry_run: bool = True
 
 
 @dataclass(frozen=True, slots=True)

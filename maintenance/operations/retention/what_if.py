@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from maintenance.amounts import number_of, size_text
 from maintenance.errors import NotFoundError
-from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.operations.retention.next_expiry import Expiries, with_expiries
 from maintenance.table.table import Table
@@ -60,13 +60,12 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIfReport:
+class WhatIfReport(OperationReport):
     """`losses`: at once, then all until each later moment; `paths`: of the files that would go at once."""
 
     table: str
     losses: tuple[Loss, ...]
     paths: tuple[str, ...]
-    dry_run: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param, Value, specs, spoken
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.options import table as table_options
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactChainTableReport:
+class CompactChainTableReport(OperationReport):
     """What was made complete, or would be.
 
     Attributes:
@@ -57,7 +57,6 @@ class CompactChainTableReport:
     files: int
     bytes: int
     snapshot_id: int | None = None
-    dry_run: bool = False
     file_names: tuple[str, ...] = ()
 
 
@@ -107,7 +106,6 @@ def plan(_: Run, table: Table, request: CompactChainTable) -> Plan[CompactChainT
         tuple(sorted(map(chain.delta.paths.partition, wanted), key=lambda part: tuple(part.values()))),
         sum(split.file_count for split in splits),
         sum(split.size for split in splits),
-        dry_run=True,
         file_names=tuple(sorted({file.file_name for split in splits for file in split.files})),
     )
     return Plan(request, report, partial(_groups, report), _Merging(chain, base, splits))
@@ -122,7 +120,7 @@ def _groups(report: CompactChainTableReport) -> Iterator[PlannedGroup]:
 
 def apply(run: Run, _: Table, planned: Plan[CompactChainTable, CompactChainTableReport]) -> CompactChainTableReport:
     """Merge them into the snapshot branch."""
-    work, report = planned.work, replace(planned.report, dry_run=False)
+    work, report = planned.work, planned.report
     assert isinstance(work, _Merging)
     if not work.splits:
         return report

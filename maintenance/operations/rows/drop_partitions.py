@@ -17,7 +17,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
-from maintenance.operations.operation import Operation, Run, Shown, Spelling, lazily
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown, Spelling, lazily
 from maintenance.operations.parameters import Param
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.options import table as table_options
@@ -26,7 +26,7 @@ from maintenance.table.table import Table, new_commit_user
 
 
 @dataclass(frozen=True, slots=True)
-class DropPartitionsReport:
+class DropPartitionsReport(OperationReport):
     """What was dropped, or would be.
 
     Attributes:
@@ -40,7 +40,6 @@ class DropPartitionsReport:
     files: int
     rows: int
     bytes: int
-    dry_run: bool
     seconds: float
     missing: tuple[PartitionValue, ...] = ()
 
@@ -89,7 +88,6 @@ def _work(run: Run, table: Table, request: DropPartitions, /, *, dry_run: bool) 
         len(going),
         sum(entry.file.row_count for entry in going),
         sum(entry.file.file_size for entry in going),
-        dry_run,
         time.monotonic() - started,
         missing,
     )

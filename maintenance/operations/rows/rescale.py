@@ -21,7 +21,7 @@ from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.partition_names import Spec
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import over_partitions
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.planned_groups import partition_groups
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RescaleReport:
+class RescaleReport(OperationReport):
     """What was rescaled, or would be.
 
     Attributes:
@@ -61,7 +61,6 @@ class RescaleReport:
     files: int
     bytes: int
     snapshot_id: int | None = None
-    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +98,14 @@ def plan(_: Run, table: Table, request: Rescale) -> Plan[Rescale, RescaleReport]
     old = _old_files(table, snapshot, number, request.partitions, over_partitions(table, request.where))
     rescaled = tuple(map(table.paths.partition, sorted({entry.partition for entry in old})))
     size = sum(entry.file.file_size for entry in old)
-    report = RescaleReport(table.identifier, number, rescaled, len(old), size, dry_run=True)
+    report = RescaleReport(table.identifier, number, rescaled, len(old), size)
     groups = partial(partition_groups, table, rescaled, f"gets {number_of(number, 'bucket')}", number)
     return Plan(request, report, groups, _Rescaling(snapshot, old))
 
 
 def apply(run: Run, table: Table, planned: Plan[Rescale, RescaleReport]) -> RescaleReport:
     """Write the rows of the partitions into their new buckets."""
-    work, report = planned.work, replace(planned.report, dry_run=False)
+    work, report = planned.work, planned.report
     assert isinstance(work, _Rescaling)
     if not work.old:
         return report

@@ -22,7 +22,7 @@ from maintenance.metadata.partition_names import PartitionNames, Spec, missing
 from maintenance.metadata.partition_value import PartitionValue, covering
 from maintenance.operations.compaction.partition_choice import over_partitions
 from maintenance.operations.ingestion.ingest import ingest
-from maintenance.operations.operation import Operation, Plan, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.planned_groups import partition_groups
@@ -42,7 +42,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class RestorePartitionsReport:
+class RestorePartitionsReport(OperationReport):
     """What was brought back, or would be.
 
     Attributes:
@@ -63,7 +63,6 @@ class RestorePartitionsReport:
     replaced_rows: int
     replaced_bytes: int
     snapshot_id: int | None
-    dry_run: bool
     seconds: float
 
 
@@ -99,7 +98,7 @@ def plan(_: Run, table: Table, request: RestorePartitions) -> Plan[RestorePartit
     now = [] if latest is None else _files_of(table, table.manifests.live_entries(latest), restored)
     sizes = (*_sizes(then), *_sizes(now))
     seconds = time.monotonic() - started
-    report = RestorePartitionsReport(table.identifier, source.id, tuple(restored), *sizes, None, True, seconds)
+    report = RestorePartitionsReport(table.identifier, source.id, tuple(restored), *sizes, None, seconds)
 
     def groups() -> Iterator[PlannedGroup]:
         yield from partition_groups(table, restored, f"is replaced by its state in snapshot {source.id}", 1)
@@ -115,7 +114,7 @@ def apply(run: Run, table: Table, planned: Plan[RestorePartitions, RestorePartit
     started, report = time.monotonic(), planned.report
     made = _write(run.session(), table, planned.work, list(report.restored))
     seconds = report.seconds + time.monotonic() - started
-    return replace(report, snapshot_id=made, dry_run=False, seconds=seconds)
+    return replace(report, snapshot_id=made, seconds=seconds)
 
 
 _COUNTS = ("source", "snapshot_id", "files", "rows", "bytes", "replaced_files", "replaced_rows", "replaced_bytes")

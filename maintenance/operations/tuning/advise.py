@@ -16,7 +16,7 @@ from maintenance.amounts import number_of, size_text
 from maintenance.errors import OptionError, PredicateError, UnsupportedError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.operations.indexes.advise_file_index import advise_file_index, filters_of_log
-from maintenance.operations.operation import Operation, Plan, Run, Shown, as_asked
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown, as_asked
 from maintenance.operations.parameters import Param
 from maintenance.operations.tuning.file_trials import FileTrial, file_trials
 from maintenance.operations.tuning.measured import FEWEST_COMMITS
@@ -54,12 +54,11 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class AdviceReport:
+class AdviceReport(OperationReport):
     """All of it; none: the table is well as it is."""
 
     table: str
     advice: tuple[Advice, ...]
-    dry_run: bool = True
 
 
 @dataclass(frozen=True, slots=True)

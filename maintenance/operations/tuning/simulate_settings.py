@@ -18,7 +18,7 @@ from maintenance.amounts import number_of, seconds_text, size_text
 from maintenance.errors import OptionError
 from maintenance.format.metadata.snapshot import BATCH_IDENTIFIER
 from maintenance.operations.ingestion.inline import compacts_inline
-from maintenance.operations.operation import Operation, Plan, Run, Shown, Spelling, as_asked
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown, Spelling, as_asked
 from maintenance.operations.parameters import Param, Value, text
 from maintenance.operations.tuning.arrivals import Past, past_of
 from maintenance.operations.tuning.buckets import rebucketed
@@ -84,7 +84,7 @@ class SimulatedSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationReport:
+class SimulationReport(OperationReport):
     """All settings that were tried, the table's own first.
 
     Attributes:
@@ -103,7 +103,6 @@ class SimulationReport:
     rows: int = 0
     bytes: int = 0
     assumed: tuple[str, ...] = ()
-    dry_run: bool = True
 
     @property
     def best(self) -> tuple[SimulatedSettings, ...]:

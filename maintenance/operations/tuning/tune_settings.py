@@ -21,7 +21,7 @@ from maintenance.operations.history import (
     read_span,
     write_history,
 )
-from maintenance.operations.operation import Operation, Run, Shown
+from maintenance.operations.operation import Operation, OperationReport, Run, Shown
 from maintenance.operations.parameters import Param, Value, text
 from maintenance.operations.tuning.measured import FEWEST_COMMITS, Measured, measure
 from maintenance.operations.tuning.simulate_settings import SNAPSHOTS
@@ -67,7 +67,7 @@ class TuneSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class TuningReport:
+class TuningReport(OperationReport):
     """What is done, or would be.
 
     Attributes:
@@ -79,7 +79,6 @@ class TuningReport:
     step: str
     reason: str
     change: str = ""
-    dry_run: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +219,7 @@ def apply(run: Run, catalog: Catalog, planned: TuningPlan) -> TuningReport:
         reason = "another change was begun at the same time"
         _write(catalog, planned, [other.entry(planned.table, Step.ENDED, reason, run.moment)])
     if change is None:
-        return replace(planned.report, dry_run=False)
+        return planned.report
     try:
         done = _gone(run, catalog, planned, change)
     except SchemaError:
@@ -231,7 +230,7 @@ def apply(run: Run, catalog: Catalog, planned: TuningPlan) -> TuningReport:
         reason = "somebody else has set it meanwhile: it is left alone from here on"
         _write(catalog, planned, [change.entry(planned.table, Step.ENDED, reason, run.moment, by_others=True)])
         done = replace(planned.report, step=Step.ENDED.text, reason=reason)
-    return replace(done, dry_run=False)
+    return done
 
 
 def _gone(run: Run, catalog: Catalog, planned: TuningPlan, change: Change) -> TuningReport:

@@ -17,6 +17,7 @@ from maintenance.errors import ConflictError, PaimonError
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.partition_names import Spec
 from maintenance.operations.ingestion.ingest import ingest
+from maintenance.operations.operation import OperationReport, as_of_dry_run
 from maintenance.options import table as table_options
 from maintenance.spark.sail import evaluator_of
 from maintenance.spark.zone import spark_in_zone
@@ -37,7 +38,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class RefreshReport:
+class RefreshReport(OperationReport):
     """What a refresh did.
 
     Attributes:
@@ -59,7 +60,6 @@ class RefreshReport:
     snapshot_ids: tuple[int, ...]
     sources: Mapping[str, int | None]
     seconds: float
-    dry_run: bool = False
 
 
 def refresh_materialized_table(
@@ -90,13 +90,13 @@ def refresh_materialized_table(
     table = session.table(path)
     query = DefiningQuery.of(session, table, session.table_name(path).catalog)
     plan = plan_refresh(query, table, RefreshRequest(partition, full, zone))
-    return report_of(plan, dry_run=True) if dry_run else carry_out(plan, lambda: session.spark, progress)
+    return as_of_dry_run(report_of(plan)) if dry_run else carry_out(plan, lambda: session.spark, progress)
 
 
-def report_of(plan: RefreshPlan, *, dry_run: bool = False) -> RefreshReport:
+def report_of(plan: RefreshPlan) -> RefreshReport:
     """The report of a plan by which nothing was done."""
     name = plan.table.identifier
-    return RefreshReport(name, plan.kind.value, plan.why, plan.partitions, 0, 0, 0, (), plan.snapshots, 0.0, dry_run)
+    return RefreshReport(name, plan.kind.value, plan.why, plan.partitions, 0, 0, 0, (), plan.snapshots, 0.0)
 
 
 def carry_out(

@@ -27,7 +27,7 @@ def _query(run: Run, table: Table) -> DefiningQuery:
 def plan(run: Run, table: Table, request: RefreshRequest) -> Plan[RefreshRequest, RefreshReport]:
     """What has to be made again."""
     made = plan_refresh(_query(run, table), table, request)
-    return Plan(request, report_of(made, dry_run=True), work=made)
+    return Plan(request, report_of(made), work=made)
 
 
 def apply(run: Run, _: Table, planned: Plan[RefreshRequest, RefreshReport]) -> RefreshReport:

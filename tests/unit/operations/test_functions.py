@@ -11,7 +11,7 @@ import pytest
 
 from maintenance.fs.file_io import FileIO
 from maintenance.operations import expire_tags
-from maintenance.operations.operation import Operation, Plan, Run, Warehouse
+from maintenance.operations.operation import LazyPlan, Operation, OperationReport, Plan, Run, Warehouse, lazily
 from maintenance.operations.parameters import Param
 
 
@@ -24,7 +24,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Counted:
+class Counted(OperationReport):
     """What was given."""
 
     place: Any
@@ -59,19 +59,21 @@ sweep = IN_BIN.function("Sweep.", spark_first=True)
 LOOK = Operation("look", "Look.", Count, plan, apply, of_catalog=True, looks_only=True, takes_bin=True)
 look = LOOK.function("Look.")
 
+SESSION: Any = object()
+
 
 def test_what_is_given_arrives_as_the_place_the_request_and_the_run() -> None:
     now = datetime(2024, 2, 29)
     found = count("t", "files", 3, note="n", now=now, only=7)
     assert found == Counted("t", Count("files", 3, "n"), Run(now=now), 7, True)
     assert not count(what="files", table="t", dry_run=True).done
-    assert count("t", "files", spark=list).run.spark is list
+    assert count("t", "files", spark=SESSION).run.spark is SESSION
 
 
 def test_a_place_is_a_table_a_catalog_or_a_warehouse(tmp_path: Path) -> None:
     file_io = FileIO()
-    found = sweep(list, file_io, str(tmp_path), "files")
-    assert (found.place, found.run.spark) == (Warehouse(file_io, str(tmp_path)), list)
+    found = sweep(SESSION, file_io, str(tmp_path), "files")
+    assert (found.place, found.run.spark) == (Warehouse(file_io, str(tmp_path)), SESSION)
     assert look("catalog", "files").place == "catalog"
 
 
@@ -121,3 +123,23 @@ def test_what_does_not_fit_is_a_type_error(given: tuple[Any, ...], keywords: dic
 @pytest.mark.parametrize("function", [count, expire_tags], ids=["of a test", "of the engine"])
 def test_a_function_is_found_in_its_module(function: Any) -> None:
     assert pickle.loads(pickle.dumps(function)) is function
+
+
+def at_once(run: Run, place: Any, request: Count, /, *, dry_run: bool) -> Counted:
+    return Counted(place, request, run, None, not dry_run)
+
+
+ONE_PIECE = Operation("once", "Once.", Count, *lazily(at_once, lambda _, __: ()))
+
+
+@pytest.mark.parametrize("operation", [COUNT, ONE_PIECE], ids=["planned", "in one piece"])
+def test_the_record_says_whether_a_report_is_of_a_dry_run(operation: Operation[Count, Any, Counted]) -> None:
+    request, run = Count("files"), Run(now=datetime(2024, 2, 29))
+    planned, done = (operation.run(run, "t", request, dry_run=dry_run) for dry_run in (True, False))
+    assert [(each.dry_run, each.done) for each in (planned, done)] == [(True, False), (False, True)]
+    made: Plan[Count, Counted] | LazyPlan[Count, Counted] = operation.keepable(run, "t", request)[0]
+    assert operation.foretold(made) == planned
+
+
+def test_what_looks_only_is_a_dry_run_always() -> None:
+    assert look("catalog", "files").dry_run

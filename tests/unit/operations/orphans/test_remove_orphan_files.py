@@ -218,7 +218,7 @@ def test_a_commit_between_the_listing_and_the_deletion_keeps_its_files(tmp_path:
     path.write_bytes(late)
     expected = rows(table)
     removal.delete(actual)
-    report = removal.report(actual, actual, dry_run=False)
+    report = removal.report(actual, actual)
     assert report.deleted_files == len(planted)
     assert len(report.kept) == len(actual) - len(planted)
     assert unreachable_files(table) == set()
@@ -234,7 +234,7 @@ def test_what_vanishes_meanwhile_starts_it_over(tmp_path: Path) -> None:
     actual = removal.find()
     Path(table.paths.tag("t")).unlink()
     removal.delete(actual)
-    report = removal.report(actual, actual, dry_run=False)
+    report = removal.report(actual, actual)
     assert report.notes == ("snapshots or tags vanished 1 times; what they left was looked at again",)
     assert report.remaining == 0
 
