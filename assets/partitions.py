@@ -18,9 +18,8 @@ from pydantic import Field
 from maintenance.amounts import number_of
 from maintenance.metadata.partition_path import partition_path
 from maintenance.metadata.partition_value import PartitionValue
-from maintenance.operations.compaction.compact import compact
+from maintenance.operations import compact, produce_changelog
 from maintenance.operations.compaction.partition_choice import missing_partitions, not_found
-from maintenance.operations.compaction.produce_changelog import produce_changelog
 from maintenance.operations.compaction.report import PLANNED, CompactReport
 from maintenance.operations.partition_states import PartitionState, PartitionStates, partition_states
 from maintenance.project.config import TableConfig

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from maintenance.errors import OptionError, UnsupportedError
-from maintenance.operations.tuning.simulate_settings import SimulationReport, simulate_settings, tries_of
+from maintenance.operations import simulate_settings
+from maintenance.operations.tuning.simulate_settings import SimulationReport, tries_of
 from paimon_maintenance.console.lake import Known
 
 SNAPSHOTS = 300

@@ -22,13 +22,14 @@ from maintenance.monitor.health import COMMITS_LOOKED_AT
 from maintenance.monitor.judgement import Judgement
 from maintenance.monitor.named_writers import job_of
 from maintenance.monitor.triggers import pressure
+from maintenance.operations import restorable_partitions
 from maintenance.operations.expiry.expire_partitions import partitions_due
 from maintenance.operations.fleet.fleet_costs import CostsReport
 from maintenance.operations.history import history_table, read_history
 from maintenance.operations.report import Deed
 from maintenance.operations.retention.forecast import BIN, LEVELS, OLD_SNAPSHOTS, ORPHANS, PARTITIONS, Freeable
 from maintenance.operations.retention.next_expiry import next_expiry
-from maintenance.operations.rows.restorable_partitions import RestorablePartition, restorable_partitions
+from maintenance.operations.rows.restorable_partitions import RestorablePartition
 from maintenance.operations.tuning.advise import OPERATION as ADVISE
 from maintenance.operations.tuning.advise import PROPOSALS, Advice
 from maintenance.options.table import PARTITION_EXPIRATION_TIME

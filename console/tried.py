@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from maintenance.operations.retention.what_if import Loss, what_if
+from maintenance.operations import what_if
+from maintenance.operations.retention.what_if import Loss
 from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 

@@ -5,7 +5,7 @@ finds is shown with the step alone: it is not part of the summary, so neither th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 Fact = int | float | str
@@ -57,8 +57,10 @@ class RunSummary:
 
 
 def fields_of(report: Any) -> dict[str, Any]:
-    """A report's own fields, by name."""
-    return {name: getattr(report, name) for name in report.__dataclass_fields__}
+    """A report's fields by name: first its own, then what all reports have."""
+    return {
+        each.name: getattr(report, each.name) for each in sorted(fields(report), key=lambda each: each.kw_only is True)
+    }
 
 
 def report_numbers(report: Any) -> dict[str, int | float]:

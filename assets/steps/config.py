@@ -1,6 +1,6 @@
 """What a person can set for an operation in the Launchpad, made of its request; and the request made of that."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, get_args
 
@@ -24,8 +24,6 @@ _ENDS = {
 }
 RANGE: Mapping[str, Any] = {name: (dict[str, str], Field(default={}, description=text)) for name, text in _ENDS.items()}
 """The fields of a range of partitions."""
-# The kinds of fields: what a config has for them.
-_LISTS: Mapping[Any, Any] = {Specs: list[dict[str, str | None]], Sequence[str]: list[str], Collection[str]: list[str]}
 
 
 class PlanConfig(dg.Config):
@@ -105,7 +103,7 @@ def _kind(parameter: Param) -> tuple[Any, Any]:
         return dict[str, str | None], None
     if kind == Mapping[str, str]:
         return dict[str, str], {}
-    return _LISTS.get(kind) or list[get_args(kind)[0]], []  # type: ignore[misc]
+    return list[dict[str, str | None] if kind == Specs else get_args(kind)[0]], []  # type: ignore[misc]
 
 
 def request_of(operation: Operation[Any, Any, Any], config: Any, policy: Mapping[str, Any]) -> Any:

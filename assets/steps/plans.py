@@ -101,10 +101,8 @@ def refuse_unplanned(plan: StoredPlan, kept: Mapping[str, Any]) -> None:
     """Raises: dg.Failure: some tables could not be planned: they are missing in the plan. `kept`: it as metadata."""
     unplanned = plan.arguments.get(UNPLANNED)
     if unplanned:
-        first, fix = (
-            next(iter(unplanned.values())),
-            "Correct it and launch a new dry run, or apply the plan without it.",
-        )
+        first = next(iter(unplanned.values()))
+        fix = "Correct it and launch a new dry run, or apply the plan without it."
         raise dg.Failure(
             description=f"{number_of(len(unplanned), 'table')} could not be planned: {first} Next step: {fix}",
             metadata={"tables that could not be planned": dg.MetadataValue.json(unplanned), "next step": fix, **kept},

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from maintenance.commit.overwrite import Overwrite
 from maintenance.metadata.partition_names import Spec
+from maintenance.operations import drop_partitions
 from maintenance.operations.ingestion import append
 from maintenance.operations.rows.delete import delete
-from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.row_changes import RowChangeReport

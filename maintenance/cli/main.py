@@ -422,7 +422,7 @@ def tables(target: Target, database: str | None, is_long: bool) -> None:
     from maintenance.cli.arrow import load_arrow
 
     load_arrow()
-    from maintenance.operations.fleet.table_figures import table_figures
+    from maintenance.operations import table_figures
 
     target.print_report(table_figures(catalog, database=database))
 

@@ -9,13 +9,13 @@ A module `operations/<package>/<name>.py` holds one operation: its request, `pla
 (`operation_names`); so its name and its summary are written as literals.
 """
 
-import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial, wraps
 from importlib import import_module
+from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -455,29 +455,25 @@ class Operation(Generic[Request, P, Report]):
         has = {"dry_run": self.has_dry_run, "into": self.takes_bin, "spark": self.uses_spark and not spark_first}
         keywords = dict.fromkeys([*(name for name, is_had in has.items() if is_had), *takes])
         first = [*(["spark"] if spark_first else ()), *place]
-        request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        request = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD)
 
         def called(*, request: Request, **given: Any) -> Report:
             at = [given.pop(name) for name in place]
-            run = Run.of(**{name: given.pop(name) for name in inspect.signature(Run.of).parameters if name in given})
+            run = Run.of(**{name: given.pop(name) for name in signature(Run.of).parameters if name in given})
             return self.run(run, Warehouse(*at) if self.of_warehouse else at[0], request, **given)
 
         positional = [known[name].replace(kind=request.kind, default=request.empty) for name in first]
-        others = [*(known[name] for name in keywords), *self.own_of_plan]
-        called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [*positional, request, *others], return_annotation=inspect.signature(self.apply).return_annotation
+        beside = list(signature(self.plan).parameters.values())[3:]
+        others = [*(known[name] for name in keywords), *(each.replace(kind=Parameter.KEYWORD_ONLY) for each in beside)]
+        called.__signature__ = Signature(  # type: ignore[attr-defined]
+            [*positional, request, *others], return_annotation=signature(self.apply).return_annotation
         )
         called.operation = self  # type: ignore[attr-defined]
         called.__name__ = called.__qualname__ = self.name
+        # The module that makes it, where a pickle finds it.
         called.__module__, called.__doc__ = sys._getframe(1).f_globals["__name__"], doc
         only = [each.name for each in fields(self.request) if each.name not in without]  # type: ignore[arg-type]
         return keywords_of(self.request, only=only, by_position=by_position)(called)
-
-    @property
-    def own_of_plan(self) -> list[inspect.Parameter]:
-        """What `plan` takes besides the run, the place and a request: it is for callers in Python alone."""
-        beside = list(inspect.signature(self.plan).parameters.values())[3:]
-        return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in beside]
 
     def keepable(self, run: Run, place: Any, request: Request) -> tuple[P, StoredPlan]:
         """What would be done now, as a plan to apply and as one to keep."""
@@ -511,28 +507,25 @@ class Operation(Generic[Request, P, Report]):
         if self.keeping is not None:
             done: Report = self.keeping.carry_out(run, place, stored)
             return done
-        check_plan(stored, self.key, place if isinstance(place, Table) else None)
-        request = self._kept_request(stored, others)
-        run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))
-        request = _named(place, request)
-        again = self.again or self._again
+        run, again = self._as_kept(place, stored, run, others)
 
         def attempt() -> Report:
             at = place.following(place.snapshots.latest_identity()) if self.is_guarded else place
-            return self.apply(run, at, again(run, place, request, stored))
+            return self.apply(run, at, again())
 
         return unless_overtaken(attempt)
 
     def check_kept(self, place: Any, stored: StoredPlan, run: Run = Run()) -> None:
         """Whether a kept plan could be carried out now; changes nothing. Raises: as `carry_out`, before it begins."""
-        check_plan(stored, self.key, place if isinstance(place, Table) else None)
-        request = self._kept_request(stored, {})
-        run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))
-        (self.again or self._again)(run, place, _named(place, request), stored)
+        self._as_kept(place, stored, run, {})[1]()
 
-    def _kept_request(self, stored: StoredPlan, others: Mapping[str, Any]) -> Request:
+    def _as_kept(
+        self, place: Any, stored: StoredPlan, run: Run, others: Mapping[str, Any]
+    ) -> tuple[Run, Callable[[], P]]:
+        """The run as of the moment when a plan was made, and what plans as then."""
+        check_plan(stored, self.key, place if isinstance(place, Table) else None)
         try:
-            return self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})
+            request = self.request(**{**fields_of_arguments(self.request, stored.arguments), **others})
         except (KeyError, TypeError) as error:
             kept = f"kept {error} with it" if isinstance(error, KeyError) else "kept too little with it"
             raise OptionError(
@@ -540,6 +533,8 @@ class Operation(Generic[Request, P, Report]):
                 f"plan {stored.id}",
                 "Launch a dry run for a new plan.",
             ) from error
+        run = replace(run, now=datetime.fromtimestamp(stored.made_at, UTC))
+        return run, partial(self.again or self._again, run, place, _named(place, request), stored)
 
     def _again(self, run: Run, place: Any, request: Request, stored: StoredPlan) -> P:
         made = self.plan(run, place, request)
