@@ -47,10 +47,6 @@ from paimon_maintenance.assets.steps.step import Metadata, Step, Work
 
 _TARGET = "target_catalog"
 _HIVE = {"connector": "hive"}
-_MIGRATIONS = {
-    "migrate_table": "Makes a table of Paimon of the files of a format table; the source stays unless it is to go.",
-    "migrate_database": "Makes tables of Paimon of the format tables of a database, one after the other.",
-}
 
 
 @dataclass(frozen=True)
@@ -192,7 +188,7 @@ COPIES = (
         policy=_copied_to,
     ),
     *(
-        _Copy.alone(name, text, instead=dict.fromkeys(("connector", "options_map")), policy=lambda _: _HIVE)
-        for name, text in _MIGRATIONS.items()
+        _Copy.alone(name, instead=dict.fromkeys(("connector", "options_map")), policy=lambda _: _HIVE)
+        for name in ("migrate_table", "migrate_database")
     ),
 )
