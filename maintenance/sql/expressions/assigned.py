@@ -1,6 +1,7 @@
-"""What a query gives to the columns of a table, in their types: what Spark's store assignment and Flink's sinks take.
+"""What a query gives to the columns of a table, in their types: what Paimon's Spark connector and Flink's sinks take.
 
-Source: Spark's `Cast.canANSIStoreAssign`, Flink's `LogicalTypeCasts`.
+The connector casts whatever Spark can cast, unlike Spark itself for its own tables. Source: Java
+`PaimonOutputResolver`, Flink's `LogicalTypeCasts`.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +48,7 @@ def assigned(resolved: Resolved, fields: Sequence[DataField], *, is_update: bool
     for (_, kind), own, field, name in zip(resolved.columns, declared, fields, names, strict=True):
         column = exp.column(name.copy())
         given = Typed(column, kind, resolved.tree, declared=own)
-        takes = (_takes_in_update if is_update else _takes_in_flink) if is_flink else _takes_in_spark
+        takes = (_takes_in_update if is_update else _takes_in_flink) if is_flink else _takes_all
         made = _made(given, field, takes, is_flink=is_flink)
         is_same = is_same and made is column
         outputs.append(exp.alias_(made, name.name, quoted=True))
@@ -70,7 +71,8 @@ def _made(value: Typed, field: DataField, takes: Takes, *, is_flink: bool) -> ex
     if value.kind == NULL and any(map(raises, value.written.walk())):
         # As a text first: a NULL without a type may be of any, and it is to be computed.
         return cast_node(cast_node(value.node, STRING), target)
-    made = converted(value, Wanted(target, is_flink)) if takes(value.kind, target) else None
+    wanted = Wanted(target, is_flink, is_written=not is_flink)
+    made = converted(value, wanted) if takes(value.kind, target) else None
     if is_flink and made is not None:
         made = _of_length_in_flink(value, made, field.type)
     if made is None:
@@ -104,14 +106,9 @@ def _like(of: DataType, to: DataType, *, is_flink: bool) -> DataType:
     return to
 
 
-def _takes_in_spark(of: DataType, to: DataType) -> bool:
-    if of in (NULL, to) or (kinds.is_number(of) and kinds.is_number(to)):
-        return True
-    if kinds.is_time(of) and kinds.is_time(to):
-        return True
-    if to.is_string:
-        return kinds.is_atomic(of)
-    return _takes_parts(of, to, _takes_in_spark)
+def _takes_all(_: DataType, __: DataType) -> bool:
+    """What there is no cast for is refused by it."""
+    return True
 
 
 def _takes_in_flink(of: DataType, to: DataType) -> bool:

@@ -199,6 +199,26 @@ def test_a_text_is_not_inserted_as_a_number(tmp_path: Path) -> None:
         session.sql("INSERT INTO t VALUES (1, 'a')")
 
 
+def test_spark_casts_what_is_inserted(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE c (i INT, day DATE, yes BOOLEAN, list ARRAY<INT>, row STRUCT<x: INT, y: DATE>)")
+    session.sql(
+        "INSERT INTO c VALUES ('5', '2024-01-02', 1, array('1', '2'), named_struct('x', '3', 'y', '2024-01-02'))"
+    )
+    day = dt.date(2024, 1, 2)
+    assert rows(session, "SELECT * FROM c") == [(5, day, True, [1, 2], {"x": 3, "y": day})]
+    session.sql("UPDATE c SET i = '6', day = TIMESTAMP '2024-01-03 04:00:00'")
+    assert rows(session, "SELECT i, day FROM c") == [(6, dt.date(2024, 1, 3))]
+    # What is no value of the column's type is an error, and so is what Spark has no cast for.
+    for column, value, said in (
+        ("i", "'x'", "'x' is not INT"),
+        ("day", "5", "column 'day' is DATE"),
+        ("list", "'[1]'", "column 'list'"),
+    ):
+        with pytest.raises(SqlError, match=said):
+            session.sql(f"INSERT INTO c ({column}) VALUES ({value})")
+
+
 def test_procedures_by_name_and_dry_run(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
