@@ -57,6 +57,8 @@ class Insert:
             return Result()
         if self.is_by_name:
             table, rows = self._by_name(session.writing, table, targets)
+        elif session.dialect == "spark" and self.columns is None and table.schema.partition_keys:
+            rows = self._in_sparks_order(session, targets, table.schema.partition_keys)
         else:
             rows = run_query(session.writing, self.query, self.cursor, targets)
         for name, value in columns.items():
@@ -91,6 +93,26 @@ class Insert:
             return table, rows
         change(session, self.path, changes)
         return session.writable(self.path).copy({**session.read_options(self.path), **self.options}), rows
+
+    def _in_sparks_order(self, session: "SessionState", targets: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
+        """The rows, by position: partition columns whose values the rows give come last, as in Hive.
+
+        That is so where PARTITION names them, unless the query's columns are called as the table's in their order; and
+        in a dynamic overwrite where the query's columns are called so. Source: Java `PaimonAnalysis`.
+        """
+        named = [name for name in self.partition if name in keys and self.partition[name] is None]
+        own = [field.name.lower() for field in targets]
+        last = [field for field in targets if field.name in (named or keys)]
+        as_in_hive = [*(field for field in targets if field not in last), *last]
+        of_hive = [field.name.lower() for field in as_in_hive]
+
+        def chosen(given: Sequence[DataField]) -> Sequence[DataField]:
+            names = [field.name.lower() for field in given]
+            if named:
+                return targets if names == own else as_in_hive
+            return as_in_hive if names == of_hive and self.overwrites and self._dynamic(session) else targets
+
+        return run_by_name(session.writing, self.query, self.cursor, chosen)
 
     def _stream(
         self,

@@ -219,6 +219,29 @@ def test_spark_casts_what_is_inserted(tmp_path: Path) -> None:
             session.sql(f"INSERT INTO c ({column}) VALUES ({value})")
 
 
+@pytest.mark.parametrize(
+    ("statement", "is_in_hives_order"),
+    [
+        ("INTO p PARTITION (d, h) VALUES (1, 'x', 'y', 'z')", True),
+        ("INTO p PARTITION (h, d) SELECT 1 AS id, 'x' AS name, 'y' AS d, 'z' AS h", True),
+        ("INTO p PARTITION (d, h) SELECT 1 AS ID, 'x' AS D, 'y' AS name, 'z' AS h", False),
+        ("INTO p PARTITION (d = 'y', h) SELECT 1, 'x', 'z'", True),
+        ("INTO p SELECT 1 AS id, 'x' AS name, 'y' AS d, 'z' AS h", False),
+        ("OVERWRITE p SELECT 1 AS id, 'x' AS name, 'y' AS d, 'z' AS h", True),
+        ("OVERWRITE p SELECT 1 AS id, 'x' AS other, 'y' AS d, 'z' AS h", False),
+    ],
+)
+def test_partition_columns_that_rows_give_come_last_in_spark(
+    tmp_path: Path, statement: str, *, is_in_hives_order: bool
+) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("SET spark.sql.sources.partitionOverwriteMode = dynamic")
+    session.sql("CREATE TABLE p (id INT, d STRING, name STRING, h STRING) PARTITIONED BY (d, h)")
+    session.sql(f"INSERT {statement}")
+    day, name = ("y", "x") if is_in_hives_order else ("x", "y")
+    assert rows(session, "SELECT id, d, name, h FROM p") == [(1, day, name, "z")]
+
+
 def test_procedures_by_name_and_dry_run(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
