@@ -8,6 +8,9 @@ Source: Java `PaimonOutputResolver` of Spark's connector.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from maintenance.errors import SqlError
 from maintenance.metastore.schema_merging import Merging
 from maintenance.types.arrow import element_of, map_parts
@@ -84,3 +87,36 @@ class ByName:
 
 def _text(path: Path, field: DataField) -> str:
     return ".".join((*path, field.name))
+
+
+def lacks_fields(given: DataType, target: DataType) -> bool:
+    """Whether a ROW, or a ROW in a field of it, has fewer fields than that of a table. `given`: see `ByName.like`."""
+    if not given.root == target.root == "ROW":
+        return False
+    own = {field.name: field.type for field in given.fields}
+    return any(field.name not in own or lacks_fields(own[field.name], field.type) for field in target.fields)
+
+
+def with_kept_fields(new: pa.ChunkedArray, old: pa.ChunkedArray, given: DataType, target: DataType) -> pa.ChunkedArray:
+    """New values of a column of ROWs, where fields that are not given are the old ones.
+
+    Args: `given`: the type of what was given, see `ByName.like`; `target`: that of the column.
+    """
+    kind = new.type
+    made = _with_kept(pa.concat_arrays(new.chunks or [pa.nulls(0, kind)]), old.combine_chunks(), given, target)
+    return pa.chunked_array([made], kind)
+
+
+def _with_kept(new: pa.StructArray, old: pa.StructArray, given: DataType, target: DataType) -> pa.StructArray:
+    own = {field.name: field.type for field in given.fields}
+    parts = []
+    for field, now, before in zip(target.fields, new.flatten(), old.flatten(), strict=True):
+        if field.name not in own:
+            parts.append(before)
+        elif lacks_fields(own[field.name], field.type):
+            parts.append(_with_kept(now, before, own[field.name], field.type))
+        else:
+            parts.append(now)
+    # What is kept keeps the ROW around it.
+    nulls = pc.and_(new.is_null(), old.is_null())
+    return pa.StructArray.from_arrays(parts, fields=list(new.type), mask=nulls)

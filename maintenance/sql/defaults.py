@@ -64,9 +64,16 @@ def new_value(cursor: Cursor, table: Table, field: DataField, value: exp.Expr) -
 def default_values(
     cursor: Cursor, table: Table, names: Sequence[str], values: Sequence[exp.Expr]
 ) -> dict[str, exp.Expr]:
-    """What each column gets in the INSERT of a MERGE."""
-    found = [(name, meant(table.schema.field_names, name), value) for name, value in zip(names, values, strict=True)]
-    return {
-        name: new_value(cursor, table, table.schema.field(matches[0]), value) if len(matches) == 1 else value
-        for name, matches, value in found
-    }
+    """What each column gets in the INSERT of a MERGE, by its name in the table if that has it.
+
+    Raises: SqlError: one is there twice; as `new_value`.
+    """
+    given: dict[str, exp.Expr] = {}
+    for written, value in zip(names, values, strict=True):
+        matches = meant(table.schema.field_names, written)
+        name = matches[0] if len(matches) == 1 else written
+        if name in given:
+            token = cursor.find("column", written, last=True)
+            raise cursor.error(f"column '{written}' is assigned twice", "Assign it once.", token=token)
+        given[name] = new_value(cursor, table, table.schema.field(name), value) if len(matches) == 1 else value
+    return given

@@ -66,7 +66,7 @@ def changed_fields(table: Table, changes: Sequence[ColumnChange]) -> Sequence[Da
     return changed_schema(table.schema, changes, str(table.identifier), has_snapshot=True, time_millis=0).fields
 
 
-def change(session: "SessionState", path: tuple[str, ...], changes: Sequence[ColumnChange]) -> None:
+def change_columns(session: "SessionState", path: tuple[str, ...], changes: Sequence[ColumnChange]) -> None:
     """Make the changes. Raises: as of ALTER TABLE."""
     if changes:
         name = session.table_name(path)

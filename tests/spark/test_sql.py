@@ -407,3 +407,26 @@ def test_rows_by_name_are_the_same_on_spark(tmp_path: Path, spark: SparkSession)
         {"id": 1, "r": {"a": 1, "b": "x", "c": None}, "Note": "n"},
         {"id": 2, "r": {"a": None, "b": None, "c": [1]}, "Note": None},
     ]
+
+
+@pytest.mark.parametrize("engine", ["embedded", "spark"])
+def test_fields_of_merged_rows_meet_by_name(tmp_path: Path, spark: SparkSession, engine: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark if engine == "spark" else None)
+    session.sql("CREATE TABLE t (id INT, r STRUCT<a: STRING, b: STRING>, l ARRAY<STRUCT<x: INT, y: INT>>)")
+    session.sql("INSERT INTO t VALUES (1, named_struct('a', 'a1', 'b', 'b1'), NULL), (2, NULL, NULL)")
+    session.sql("CREATE TABLE s (id INT, L ARRAY<STRUCT<Y: INT, X: INT>>, R STRUCT<B: STRING, A: STRING>)")
+    session.sql("INSERT INTO s VALUES (1, array(named_struct('Y', 7, 'X', 8)), NULL)")
+    session.sql("INSERT INTO s VALUES (3, NULL, named_struct('B', 'b3', 'A', 'a3'))")
+    session.sql("MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+    query = "SELECT * FROM t ORDER BY id"
+    assert session.sql(query).to_arrow().to_pylist() == [
+        {"id": 1, "r": None, "l": [{"x": 8, "y": 7}]},
+        {"id": 2, "r": None, "l": None},
+        {"id": 3, "r": {"a": "a3", "b": "b3"}, "l": None},
+    ]
+    narrow = "(SELECT 3 AS id, named_struct('b', 'new') AS r)"
+    with pytest.raises(SqlError, match="'l', which the source has not"):
+        session.sql(f"MERGE INTO t USING {narrow} n ON t.id = n.id WHEN MATCHED THEN UPDATE SET *")
+    session.sql("SET spark.paimon.write.merge-schema = true")
+    session.sql(f"MERGE INTO t USING {narrow} n ON t.id = n.id WHEN MATCHED THEN UPDATE SET *")
+    assert session.sql(query).to_arrow().to_pylist()[-1] == {"id": 3, "r": {"a": "a3", "b": "new"}, "l": None}

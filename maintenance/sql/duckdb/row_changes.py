@@ -52,6 +52,7 @@ from maintenance.operations.rows.update_effects import UpdateEffects
 from maintenance.read.positioned import FILE
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
+from maintenance.sql.by_name import ByName, lacks_fields, with_kept_fields
 from maintenance.sql.cursor import Source
 from maintenance.sql.dialects import Flink
 from maintenance.sql.expressions.filters import with_itself
@@ -76,12 +77,17 @@ _JOINS = {(False, False): "inner", (True, False): "right", (False, True): "left"
 
 @dataclass(frozen=True, slots=True)
 class RowClause:
-    """What becomes of some rows. `values`: column to new value; None: each from the source's of the same name."""
+    """What becomes of some rows.
+
+    Attributes: `values`: column to new value; None: each from the source's of the same name; `keeps_fields`: fields of
+        ROWs that a new value has not stay as they are, instead of being null.
+    """
 
     when: Literal["matched", "not_matched", "not_matched_by_source"]
     action: Literal["update", "delete", "insert"]
     values: Mapping[str, exp.Expr] | None = None
     condition: exp.Expr | None = None
+    keeps_fields: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,7 @@ class RowChange:
         alias: of the table.
         using, on: the source and which rows match, None without one.
         bound: rows that are here already, by the name that the source reads them under.
+        names: how the fields of new values meet those of the table; None: by position.
     """
 
     operation: Literal["delete", "update", "merge"]
@@ -101,6 +108,7 @@ class RowChange:
     using: exp.Expr | None = None
     on: exp.Expr | None = None
     bound: Mapping[str, pa.Table] = field(default_factory=dict)
+    names: ByName | None = None
 
     def said(self, words: Callable[[Sequence[exp.Expr]], Sequence[exp.Expr]]) -> "RowChange":
         """The same statement in other words. `words`: what its expressions become, in their order."""
@@ -227,7 +235,8 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
     computed = _computed(table, change)
     resolved = prepared(session, _query(change, computed), change.source, bound)
     numbers = [DataField(0, name, DataType("BIGINT")) for name in (_CLAUSE, _ROW)]
-    types = [*numbers, *(field for _, field in computed)]
+    given = [kind for _, kind in resolved.columns[len(numbers) :]]
+    types = [*numbers, *_types(change.names, [field for _, field in computed], given)]
     from maintenance.sql.duckdb.embedded import run_embedded  # takes long to import, and Spark has no need of it
 
     found = _once(table, run_embedded(resolved, types, is_update=True), change)
@@ -240,8 +249,21 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
             for place, (number, each) in enumerate(computed)
             if each.name == column.name
         }
-        columns.append(_merged(table, column, old, found.column(_ROW), chosen, own))
+        keeping = {
+            number: types[len(numbers) + place].type
+            for place, (number, each) in enumerate(computed)
+            if each.name == column.name and change.clauses[number].keeps_fields
+        }
+        columns.append(_merged(table, column, old, found.column(_ROW), chosen, own, keeping))
     return pa.Table.from_arrays(columns, names=[KIND, _ROW, *table.schema.field_names])
+
+
+def _types(names: ByName | None, fields: Sequence[DataField], given: Sequence[DataType]) -> Sequence[DataField]:
+    """The columns that a query gives for others."""
+    if names is None or len(given) != len(fields):
+        return fields
+    pairs = zip(fields, given, strict=True)
+    return [replace(field, type=names.like(kind, field.type, (field.name,))) for field, kind in pairs]
 
 
 def _merged(
@@ -251,14 +273,19 @@ def _merged(
     rows: pa.ChunkedArray,
     chosen: np.ndarray,
     computed: Mapping[int, pa.ChunkedArray],
+    keeping: Mapping[int, DataType],
 ) -> pa.ChunkedArray:
     """A column of the rows that change.
 
     Args: `rows`: the number of the old one, null where there is none; `chosen`: int64, shape (n,), the clause of each;
-        `computed`: what a clause has computed.
+        `computed`: what a clause has computed; `keeping`: its type, where fields that it has not stay.
     """
     where = f"table {table.identifier}"
     values = {number: converted(column, field, where) for number, column in computed.items()}
+    for number, kind in keeping.items():
+        if lacks_fields(kind, field.type):
+            before = natural(old.column(field.name), field).take(rows)
+            values[number] = converted(with_kept_fields(values[number], before, kind, field.type), field, where)
     if len(values) == 1 and (chosen == next(iter(values))).all():
         return next(iter(values.values()))
     kept = natural(old.column(field.name), field)

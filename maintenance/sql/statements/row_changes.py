@@ -10,30 +10,34 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.errors import PredicateError, SqlError
+from maintenance.errors import PredicateError, SqlError, UnsupportedError
+from maintenance.metastore.schema_merging import Merging
 from maintenance.operations.operation import Run
 from maintenance.operations.rows.assignments import resolved
-from maintenance.operations.rows.change_writer import ChangeWriter
+from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
 from maintenance.operations.rows.delete import OPERATION as DELETE
 from maintenance.operations.rows.delete import delete
-from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause
+from maintenance.operations.rows.merge_clauses import SOURCE, TARGET, Clause, equal_columns
 from maintenance.operations.rows.merge_into import merged_by
 from maintenance.operations.rows.row_changes import RowChangeReport, filter_of
 from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.operations.rows.update import update
 from maintenance.sql.assignments import assigned_columns
+from maintenance.sql.by_name import ByName
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import default_values
 from maintenance.sql.duckdb.row_changes import RowChange, RowClause, change_rows, parts_of
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.metadata_columns import rows_with_metadata
-from maintenance.sql.query.run import in_words_of_spark, prepared
+from maintenance.sql.query.run import given_columns, in_words_of_spark, prepared
 from maintenance.sql.query.zoned import has_moments, with_instants
 from maintenance.sql.result import Result
+from maintenance.sql.schema_evolution import by_name, change_columns, merging_of, schema_changes
+from maintenance.sql.settings import MERGES_SCHEMA
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
 from maintenance.types.casts.zones import UTC
-from maintenance.types.data_type import MAX_LENGTH, DataType
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
 if TYPE_CHECKING:
     from maintenance.operations.plan_store import StoredPlan
@@ -200,8 +204,17 @@ class Merge:
             using = using.copy()
             using.set("alias", exp.TableAlias(this=exp.to_identifier(_UNNAMED, quoted=True)))
         whens = self.tree.args["whens"].expressions
-        clauses = [_clause(self.cursor, when, table, target.alias_or_name, using.alias_or_name) for when in whens]
-        change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on)
+        names, stars = None, None
+        if session.dialect == "spark":
+            given = self._given(session, using)
+            table = self._evolved(session, table, given, writer)
+            names = by_name(session, f"table {table.identifier}")
+            sides = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
+            stars = _Stars(table, given, names, _aliased(on, sides), sides)
+        clauses = [
+            _clause(self.cursor, when, table, target.alias_or_name, using.alias_or_name, stars) for when in whens
+        ]
+        change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on, names=names)
         spark = session.spark
         if spark is None:
             return change_rows(session, table, change, writer)
@@ -221,7 +234,134 @@ class Merge:
             )
             for clause in change.clauses
         ]
+        if names is not None:
+            spoken = self._in_order(session, table, tables, change, spoken, names)
         return merged_by(writer, spark, table, frame, _aliased(change.on or on, aliases), spoken)
+
+    def _in_order(
+        self,
+        session: "SessionState",
+        table: Table,
+        tables: exp.Select,
+        change: RowChange,
+        spoken: list[Clause],
+        names: ByName,
+    ) -> list[Clause]:
+        """The clauses for Spark, with the fields of ROWs in the order of the table's."""
+        from maintenance.sql.query.in_order import has_rows, in_order
+
+        fields = {field.name: field for field in table.schema.fields}
+        values = [
+            exp.alias_(value.copy(), f"x{number}", quoted=True)
+            for number, clause in enumerate(change.clauses)
+            for name, value in (clause.values or {}).items()
+            if has_rows(fields[name].type)
+        ]
+        if not values:
+            return spoken
+        query = prepared(session, tables.select(*values), self.cursor.source)
+        given = [field.type for field in given_columns(session, query)]
+        keeps = [clause.keeps_fields for clause in change.clauses]
+        return in_order(spoken, keeps, table.schema.fields, given, names)
+
+    def _given(self, session: "SessionState", using: exp.Expr) -> Sequence[DataField]:
+        """The columns of the source."""
+        rows = exp.select(exp.Star()).from_(using.copy())
+        return given_columns(session, prepared(session, rows, self.cursor.source))
+
+    def _evolved(
+        self, session: "SessionState", table: Table, given: Sequence[DataField], writer: ChangeWriter
+    ) -> Table:
+        """The table with the columns that it gets: of a star all that the source has, else those that are named.
+
+        Raises: UnsupportedError: it would get some, and this is about a plan.
+        """
+        merging = merging_of(session)
+        if merging is None:
+            return table
+        whens = [when for when in self.tree.args["whens"].expressions if not when.args.get("source")]
+        thens = [when.args["then"] for when in whens]
+        if not any(map(_is_star, thens)):
+            columns = table.schema.fields
+            named = [name for then in thens for name in _assigned(then) if not merging.named(columns, name)]
+            given = [own for own in given if any(merging.named([own], name) for name in named)]
+        changes = schema_changes(table, given, merging) if given else []
+        if changes and isinstance(writer, ChangePreview):
+            raise UnsupportedError(
+                "a MERGE INTO that changes columns has no plan",
+                f"table {table.identifier}",
+                f"Run it, SET {MERGES_SCHEMA} = false, or change the columns with ALTER TABLE.",
+            )
+        if not changes:
+            return table
+        change_columns(session, tuple(part.name for part in self.tree.this.parts), changes)
+        return self.target(session)
+
+
+def _is_star(then: exp.Expr) -> bool:
+    parts = then.expressions if isinstance(then, exp.Update) else [then.this]
+    return any(isinstance(part, exp.Star) for part in parts)
+
+
+def _assigned(then: exp.Expr) -> list[str]:
+    """The columns that a clause names without a table."""
+    if isinstance(then, exp.Update):
+        return [part.this.name for part in then.expressions if isinstance(part, exp.EQ) and len(part.this.parts) == 1]
+    return [part.name for part in then.this.expressions] if isinstance(then, exp.Insert) and then.this else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Stars:
+    """What stars of a MERGE stand for, and what its clauses may say of the primary key.
+
+    Attributes: `given`: the columns of the source; `names`: how they meet the table's; `on`, `sides`: which rows match,
+        in the words of `merge_clauses`.
+    """
+
+    table: Table
+    given: Sequence[DataField]
+    names: ByName
+    on: str
+    sides: Mapping[str, str]
+
+    def without_keys(self, values: Mapping[str, exp.Expr]) -> dict[str, exp.Expr]:
+        """The new values of an update, which leaves the primary key as it is. Raises: UnsupportedError: it does not."""
+        keys = self.table.schema.primary_keys
+        same = {(key.lower(), other.lower()) for key, other in equal_columns(self.on)}
+        for key in keys:
+            value = values.get(key)
+            side = self.sides.get(value.table, "") if isinstance(value, exp.Column) else ""
+            own = (key.lower(), value.name.lower()) if isinstance(value, exp.Column) else ("", "")
+            is_kept = own in same if side == SOURCE else side == TARGET and own[0] == own[1]
+            if value is not None and not is_kept:
+                raise UnsupportedError(
+                    f"'{key}' belongs to the primary key, which cannot be updated",
+                    self.names.where,
+                    f"Match the rows by t.{key} = s.{key}, or name the columns without '{key}'.",
+                )
+        return {name: value for name, value in values.items() if name not in keys}
+
+    def values(self, using: str, action: str) -> dict[str, exp.Expr]:
+        """The source's columns by the table's; others that the source has count for nothing.
+
+        Raises: SqlError: one is there several times; it is missing, and columns do not follow the rows.
+        """
+        where, fields = self.names.where, self.table.schema.fields
+        named = Merging(is_case_sensitive=self.names.is_case_sensitive).named
+        pairs = [(target.name, own.name) for own in self.given for target in named(fields, own.name)]
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            name = next(name for name in found if sum(name == other for other, _ in pairs) > 1)
+            fix = "Write an assignment for each column: a = s.a, b = s.b."
+            raise SqlError(f"the source has several columns '{name}'", where, fix)
+        missing = next((field.name for field in fields if field.name not in found), None)
+        if missing is not None and self.names.merging is None:
+            raise SqlError(
+                f"{action} * gives nothing to column '{missing}', which the source has not",
+                where,
+                f"Name the columns, or SET {MERGES_SCHEMA} = true.",
+            )
+        return {name: exp.column(own, using, quoted=True) for name, own in found.items()}
 
 
 def _plan(session: "SessionState", table: Table, statement: Delete | Update | Merge) -> "StoredPlan":
@@ -333,7 +473,9 @@ def _of_one_side(when: exp.When, name: str, other: str) -> exp.When:
     return when
 
 
-def _clause(cursor: Cursor, when: exp.When, table: Table, target_name: str, using_name: str) -> RowClause:
+def _clause(
+    cursor: Cursor, when: exp.When, table: Table, target_name: str, using_name: str, stars: _Stars | None
+) -> RowClause:
     kind = "matched" if when.args["matched"] else "not_matched_by_source" if when.args.get("source") else "not_matched"
     if kind != "matched":
         sides = (using_name, target_name) if kind == "not_matched" else (target_name, using_name)
@@ -344,14 +486,21 @@ def _clause(cursor: Cursor, when: exp.When, table: Table, target_name: str, usin
             keys = table.schema.primary_keys
             columns = [name for name in table.schema.field_names if name not in keys]
             values: Mapping[str, exp.Expr] = {name: exp.column(name, using_name, quoted=True) for name in columns}
+            if stars is not None:
+                values = stars.without_keys(stars.values(using_name, "UPDATE"))
+                keeps = stars.names.merging is not None
+                return RowClause(kind, "update", values, condition, keeps)  # type: ignore[arg-type]
         else:
             paths = {tuple(each.name for each in part.this.parts): part.expression for part in then.expressions}
             values = assigned_columns(cursor, table, paths, (target_name,))
+            if stars is not None:
+                values = stars.without_keys(values)
         check_columns(cursor, table, values)
         return RowClause(kind, "update", values, condition)  # type: ignore[arg-type]
     if isinstance(then, exp.Insert):
         if isinstance(then.this, exp.Star):
-            return RowClause(kind, "insert", None, condition)  # type: ignore[arg-type]
+            all_values = None if stars is None else stars.values(using_name, "INSERT")
+            return RowClause(kind, "insert", all_values, condition)  # type: ignore[arg-type]
         new_values = then.expression.expressions
         columns = [part.name for part in then.this.expressions] if then.this else list(table.schema.field_names)
         if len(columns) != len(new_values):
