@@ -37,6 +37,9 @@ _SPARK_TYPES = {
     "TIMESTAMP_NTZ": "TIMESTAMP",
     "BINARY": "BYTES",
 }
+# Without a length they have the largest one there; Paimon's own texts of types mean 1.
+_FLINK_TYPES = {"VARCHAR": "STRING", "VARBINARY": "BYTES"}
+_BEHIND_TYPES = ("", ",", ">", ")", "NOT", "NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,6 +331,10 @@ class Cursor:
                 text = "'" + text.replace("'", "''") + "'"
             elif self.is_spark and following != ":":
                 text = _SPARK_TYPES.get(text.upper(), text)
+            elif not self.is_spark and (
+                following.upper() in _BEHIND_TYPES or tokens[number + 1].token_type is TokenType.STRING
+            ):
+                text = _FLINK_TYPES.get(text.upper(), text)
             texts.append(text)
         return " ".join(texts)
 

@@ -203,6 +203,7 @@ class Flink(Spark):
     class Parser(_PlainParser):
         STRICT_CAST = True
         ADD_JOIN_ON_TRUE = False
+        depth_of_types = 0
         PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
             **_PlainParser.PRIMARY_PARSERS,
             TokenType.UNICODE_STRING: _unicode,
@@ -240,8 +241,16 @@ class Flink(Spark):
             return join
 
         def _parse_types(self, *arguments: Any, **named: Any) -> Any:
-            # Hive's casts to CHAR and VARCHAR are to texts of any length, Flink's are not.
-            return super(HiveParser, self)._parse_types(*arguments, **named)
+            self.depth_of_types += 1
+            try:
+                # Hive's casts to CHAR and VARCHAR are to texts of any length, Flink's are not.
+                kind = super(HiveParser, self)._parse_types(*arguments, **named)
+            finally:
+                self.depth_of_types -= 1
+            if kind is not None and self.depth_of_types:
+                # Of the parts of a type; no value is checked by it in a query.
+                self._match_text_seq("NOT", "NULL")
+            return kind
 
         def _parse_table(self, *arguments: Any, **named: Any) -> Any:
             return parse_window(self) or super()._parse_table(*arguments, **named)

@@ -62,6 +62,7 @@ class TableHandle:
         location: path of the table's root.
         dynamic_options: those of `copy`, on top of the schema's.
         read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
+        keeps_schema: reads of an earlier state see the present columns, as those of Flink with options do.
         run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
         lock: the catalog's, under which snapshots are published.
         record: what the catalog keeps of this table besides its files.
@@ -79,6 +80,7 @@ class TableHandle:
     branch: str = "main"
     dynamic_options: Mapping[str, str] = field(default_factory=dict)
     read_optimized: bool = False
+    keeps_schema: bool = False
     run: str | None = None
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
@@ -179,7 +181,8 @@ class TableHandle:
         Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
         """
         target = scan_target(self.history(), startup_of(self.options))
-        if not isinstance(target, FullState) or not target.travelled or target.snapshot is None:
+        is_as_now = self.keeps_schema or not isinstance(target, FullState) or not target.travelled
+        if is_as_now or target.snapshot is None:
             return self, target
         return self.with_schema(target.snapshot.schema_id), target
 

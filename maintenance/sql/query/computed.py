@@ -1,20 +1,32 @@
 """Flink's computed columns in queries: a table that has some is read through a query that computes them."""
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from maintenance.sql.cursor import Source, statements_of
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed
-from maintenance.sql.query.relations import Relation, own_alias, place_at
+from maintenance.sql.query.relations import Readable, Relation, own_alias, place_at
+from maintenance.table.system.audit_log import AUDIT_LOG, AuditLogView
 from maintenance.table.table import Table
 
 RELATION = "paimon_relation"
 """Under this key the query in the place of a table has the name of its relation, in `meta`."""
 
 
+def computed_of(view: Readable) -> list[ComputedColumn]:
+    """What Flink computes beside the columns of a table, behind them in its audit log. Source: `SystemCatalogTable`."""
+    if isinstance(view, Table) and not view.read_optimized:
+        return computed_columns(view.schema.options)
+    if isinstance(view, AuditLogView) and view.name == AUDIT_LOG:
+        found, last = computed_columns(view.table.schema.options), len(view.fields)
+        return [replace(column, number=last + behind) for behind, column in enumerate(found)]
+    return []
+
+
 def compute_columns(node: exp.Table, relation: Relation, source: Source) -> None:
     """Put a query in the place of a table's node, if the table has computed columns."""
-    table = relation.opened()
-    computed = computed_columns(table.schema.options) if isinstance(table, Table) else []
+    computed = computed_of(relation.opened())
     if not computed:
         return
     inner = node.copy()

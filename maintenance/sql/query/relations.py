@@ -37,6 +37,7 @@ class Relation:
         limit: how many rows the query can use at most.
         mentioned: names in the query, in lower case: every column that a filter may need is among them.
         same: names that differ only in case, in lower case: the query has others for them, see `case_names`.
+        keeps_schema: see `TableHandle`.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Relation:
     limit: int | None = None
     mentioned: frozenset[str] = frozenset()
     same: frozenset[str] = frozenset()
+    keeps_schema: bool = False
     _opened: Readable | None = field(default=None, repr=False)
     _fields: Sequence[DataField] | None = field(default=None, repr=False)
 
@@ -54,6 +56,8 @@ class Relation:
         """The table with the query's options for it. Raises: OptionError, NotFoundError."""
         if self._opened is None:
             self._opened = self.view.copy(self.options) if self.options else self.view
+            if self.keeps_schema and isinstance(self._opened, Table):
+                self._opened = replace(self._opened, keeps_schema=True)
         return self._opened
 
     def show(self, view: Readable) -> None:

@@ -1,7 +1,7 @@
 """Resolve the names of a query: tables become relations, SQL views become subqueries."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -143,7 +143,7 @@ class _Tables:
                 continue
             relation = self._relation(node, path, source, known)
             if options:
-                relation = Relation(relation.name, path, relation.view, {**relation.options, **options})
+                relation = replace(relation, options={**relation.options, **options}, _opened=None)
             self.relations[relation.name] = relation
             _rename(node, relation.name)
             if self.session.dialect == "flink":
@@ -152,12 +152,15 @@ class _Tables:
     def _relation(self, node: exp.Table, path: tuple[str, ...], source: Source, known: Readable | None) -> Relation:
         """The relation of a node. `known`: the table, if it was opened already."""
         session, name = self.session, f"paimon_{len(self.relations)}"
+        # Source: Java `copyWithoutTimeTravel` of Flink's options; what FOR SYSTEM_TIME AS OF names has its own columns.
+        keeps_schema = session.dialect == "flink" and node.args.get("version") is None
         travelled = options_of(node, source, lambda time: self.evaluate(session, time, source), session.zone)
         options = {**session.read_options(path), **travelled}
         first, last = node.parts[0], node.parts[-1]
         start = first.meta.get("start")
         try:
             relation = Relation(name, path, session.view(path) if known is None else known, options)
+            relation.keeps_schema = keeps_schema
             relation.opened()
         except NotFoundError as error:
             if start is None or "$" in node.name or options:

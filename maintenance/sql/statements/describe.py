@@ -15,6 +15,7 @@ from maintenance.options.materialized import MATERIALIZED_TABLE, TYPE, Definitio
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.flink_columns import ComputedColumn, computed_columns, placed, watermark, without_columns
 from maintenance.sql.partitions import read_partition
+from maintenance.sql.query.computed import computed_of
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
 from maintenance.sql.statements.flink_types import flink_text
@@ -58,7 +59,7 @@ class Describe:
         if sql_view is not None and self.is_spark:
             return Result.of_texts(("col_name", "data_type", "comment"), self._of_view(session, sql_view))
         if sql_view is not None:
-            return Result(self._in_flink({}, sql_view.columns(), ()))
+            return Result(self._in_flink({}, [], sql_view.columns(), ()))
         view = session.view(self.path)
         fields = fields_of_view(view)
         keys = view.schema.primary_keys if isinstance(view, Table) else ()
@@ -68,16 +69,19 @@ class Describe:
             if self.extended and isinstance(view, Detailed):
                 rows += detail_rows(view)
             return Result.of_texts(("col_name", "data_type", "comment"), rows)
-        return Result(self._in_flink(view.schema.options if isinstance(view, Table) else {}, fields, keys))
+        options = view.schema.options if isinstance(view, Table) else {}
+        return Result(self._in_flink(options, computed_of(view), fields, keys))
 
     @staticmethod
-    def _in_flink(options: Mapping[str, str], fields: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
+    def _in_flink(
+        options: Mapping[str, str], computed: Sequence[ComputedColumn], fields: Sequence[DataField], keys: Sequence[str]
+    ) -> pa.Table:
         """As Flink shows columns, computed ones and the watermark among them."""
         mark, by_name = watermark(options), {field.name: field for field in fields}
         key = f"PRI({', '.join(keys)})"
         rows: list[dict[str, Any]] = []
         row: tuple[Any, ...]
-        for column in placed([*by_name], computed_columns(options)):
+        for column in placed([*by_name], computed):
             if isinstance(column, ComputedColumn):
                 row = (column.name, column.type, True, None, f"AS {column.text}", column.comment)
             else:
@@ -92,7 +96,8 @@ class Describe:
                 )
             shown = mark.text if mark is not None and mark.column == row[0] else None
             rows.append(dict(zip(_FLINK_HEADS.names, (*row[:5], shown, row[5]), strict=True)))
-        return pa.Table.from_pylist(rows, _FLINK_HEADS)
+        has_comments = any(each["comment"] for each in rows)
+        return pa.Table.from_pylist(rows, _FLINK_HEADS if has_comments else _FLINK_HEADS.remove(len(_FLINK_HEADS) - 1))
 
     def _of_view(self, session: "SessionState", view: View) -> list[tuple[str | None, ...]]:
         """As Paimon's extension of Spark shows a view: with Paimon's types."""

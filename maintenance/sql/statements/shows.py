@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from maintenance.errors import SqlError
 from maintenance.metadata.partition_value import covering
 from maintenance.metadata.paths import matches_spec, partition_text_of
 from maintenance.options.materialized import is_materialized
@@ -152,6 +153,8 @@ class ShowPartitions:
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path)
+        if not table.schema.partition_keys:
+            raise SqlError("the table is not partitioned", table.identifier, "It has no partitions to show.")
         asked = {name: value for name, value in self.spec.items() if value is not None}
         if isinstance(table, FormatTable):
             chosen = plain_spec(table, asked)

@@ -27,6 +27,16 @@ def test_queries_compute_them_also_under_aliases_and_in_joins(session: Session) 
     assert rows(session, "SELECT a.id FROM t AS a JOIN t AS b ON a.four = b.four") == [(1,)]
 
 
+def test_the_audit_log_has_them_last_and_other_system_tables_have_none(session: Session) -> None:
+    actual = session.sql("SELECT * FROM t$audit_log").to_arrow()
+    assert actual.column_names == ["rowkind", "id", "cost", "at", "double_cost", "four"]
+    assert rows(session, "SELECT rowkind, four FROM t$audit_log WHERE double_cost = 5") == [("+I", 10)]
+    described = session.sql("DESCRIBE t$audit_log").to_arrow().to_pylist()
+    assert [row["name"] for row in described] == actual.column_names
+    for name in ("t$binlog", "t$ro"):
+        assert "four" not in session.sql(f"SELECT * FROM {name}").to_arrow().column_names
+
+
 def test_they_are_no_columns_of_the_table(session: Session, tmp_path: Path) -> None:
     assert Session({"warehouse": str(tmp_path)}).sql("SELECT * FROM t").to_arrow().column_names == ["id", "cost", "at"]
 

@@ -89,6 +89,25 @@ def test_numbers_beyond_their_letter(tmp_path: Path, text: str, column: int) -> 
     assert (caught.value.line, caught.value.column) == (1, column)
 
 
+@pytest.mark.parametrize(("text", "kind"), [("-2147483648", "INT"), ("-9223372036854775808", "BIGINT")])
+@pytest.mark.parametrize("written", ["{}", "-({1})", "1 * {}"])
+def test_the_least_whole_numbers_of_flink(tmp_path: Path, text: str, kind: str, written: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql(f"CREATE TABLE t (v {kind})")
+    session.sql(f"INSERT INTO t VALUES ({written.format(text, text[1:])})")
+    assert rows(session, "SELECT v FROM t") == [(int(text),)]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["ROW<a ARRAY<ROW<b INT> NOT NULL>>", "MAP<STRING NOT NULL, ROW<b INT NOT NULL> NOT NULL>", "ARRAY<INT NOT NULL>"],
+)
+def test_parts_of_types_of_flink_that_are_not_null(tmp_path: Path, kind: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    assert value(session, f"CAST(NULL AS {kind})") is None
+    assert value(session, f"CAST(NULL AS {kind}) IS NOT NULL") is False
+
+
 def test_texts_of_flink_with_characters_by_number(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
     assert value(session, r"U&'\00e4b'") == "äb"
@@ -203,6 +222,9 @@ def test_a_view_is_described(tmp_path: Path) -> None:
         flink.sql(f"CREATE {kind} v AS SELECT id, s AS name FROM t")
         shown = flink.sql("DESCRIBE v").to_arrow().select(["name", "type", "null"]).to_pylist()
         assert [tuple(row.values()) for row in shown] == [("id", "INT", True), ("name", "STRING", True)]
+        assert "comment" not in flink.sql("DESCRIBE v").to_arrow().column_names
+    flink.sql("ALTER TABLE t MODIFY s STRING COMMENT 'said'")
+    assert flink.sql("DESCRIBE t").to_arrow().column("comment").to_pylist() == [None, "said"]
     spark = Session(options, dialect="spark")
     assert rows(spark, "DESCRIBE v name") == [("col_name", "name"), ("data_type", "string"), ("comment", "NULL")]
     with pytest.raises(SqlError, match="column 's' does not exist"):

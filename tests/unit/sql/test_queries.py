@@ -125,6 +125,30 @@ def test_queries_travel_by_versions_hints_and_settings(tmp_path: Path) -> None:
     assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
 
 
+def test_flinks_options_read_an_earlier_state_with_the_present_columns(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("CREATE TABLE grown (id INT, name STRING, gone INT)")
+    session.sql("INSERT INTO grown VALUES (1, 'a', 5)")
+    session.sql("CALL sys.create_tag('default.grown', 'before')")
+    for change in ("ADD place STRING FIRST", "RENAME name TO title", "DROP gone"):
+        session.sql(f"ALTER TABLE grown {change}")
+    session.sql("INSERT INTO grown VALUES ('x', 2, 'b')")
+    hints = ("'scan.snapshot-id' = '1'", "'scan.tag-name' = 'before'")
+    for hint in hints:
+        old = session.sql(f"SELECT * FROM grown /*+ OPTIONS({hint}) */ WHERE place IS NULL").to_arrow().to_pylist()
+        assert old == [{"place": None, "id": 1, "title": "a"}]
+    session.sql("SET 'paimon.*.*.grown.scan.snapshot-id' = '1'")
+    assert rows(session, "SELECT place, title FROM grown") == [(None, "a")]
+    session.sql("RESET")
+    for version in ("VERSION AS OF 1", "FOR SYSTEM_TIME AS OF TIMESTAMP '2999-01-01 00:00:00'"):
+        both = (
+            f"SELECT now.id FROM grown {version} AS old JOIN grown /*+ OPTIONS({hints[0]}) */ AS now ON now.id = old.id"
+        )
+        assert rows(session, both) == [(1,)]
+    assert rows(session, "SELECT name, gone FROM grown VERSION AS OF 1") == [("a", 5)]
+    assert session.in_dialect("spark").sql("SELECT * FROM grown VERSION AS OF 1").to_arrow().num_columns == 3
+
+
 @pytest.mark.parametrize("dialect", ["flink", "spark"])
 def test_options_behind_select_are_not_read_over(tmp_path: Path, dialect: str) -> None:
     session = open_session(tmp_path, dialect)

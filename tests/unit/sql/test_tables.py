@@ -126,6 +126,21 @@ def test_a_table_of_a_query_has_the_types_that_flink_gives(tmp_path: Path) -> No
     assert [kind for _, kind in columns(session, "x")][:4] == ["TIME(0)", "CHAR(3)", "CHAR(5)", "INT"]
 
 
+def test_texts_and_bytes_of_flink_without_a_length_have_any(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql(
+        "CREATE TABLE t (v VARCHAR COMMENT 'text', b varbinary NOT NULL, c CHAR, d BINARY, three VARCHAR(3),"
+        " parts ROW<varchar VARCHAR 'in it', many ARRAY<VARCHAR NOT NULL>>, `VARCHAR` MAP<VARCHAR, VARBINARY>)"
+    )
+    assert columns(session) == [
+        ("v", "STRING"), ("b", "BYTES NOT NULL"), ("c", "CHAR(1)"), ("d", "BINARY(1)"), ("three", "VARCHAR(3)"),
+        ("parts", "ROW<`varchar` STRING COMMENT 'in it', `many` ARRAY<STRING NOT NULL>>"),
+        ("VARCHAR", "MAP<STRING, BYTES>"),
+    ]  # fmt: skip
+    session.sql("INSERT INTO t (v, b) VALUES ('longer', x'0102')")
+    assert session.sql("SELECT v, b FROM t").to_arrow().to_pylist() == [{"v": "longer", "b": b"\1\2"}]
+
+
 def test_spark_partitions_by_new_columns(tmp_path: Path) -> None:
     session = open_session(tmp_path, "spark")
     session.sql("CREATE TABLE t (a INT) USING paimon PARTITIONED BY (dt STRING, hh INT)")
@@ -134,6 +149,14 @@ def test_spark_partitions_by_new_columns(tmp_path: Path) -> None:
     assert session.sql("SHOW PARTITIONS t").to_arrow().column(0).to_pylist() == ["dt=x/hh=1", "dt=y/hh=2"]
     session.sql("ALTER TABLE t DROP PARTITION (dt = 'x', hh = 1)")
     assert session.sql("SELECT a FROM t").to_arrow().to_pylist() == [{"a": 2}]
+
+
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_partitions_of_a_table_that_has_none(tmp_path: Path, dialect: str) -> None:
+    session = open_session(tmp_path, dialect)
+    session.sql("CREATE TABLE t (a INT)")
+    with pytest.raises(SqlError, match="the table is not partitioned"):
+        session.sql("SHOW PARTITIONS t")
 
 
 def test_rename_truncate_and_drop(tmp_path: Path) -> None:
