@@ -181,8 +181,7 @@ class TableHandle:
         Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
         """
         target = scan_target(self.history(), startup_of(self.options))
-        is_as_now = self.keeps_schema or not isinstance(target, FullState) or not target.travelled
-        if is_as_now or target.snapshot is None:
+        if self.keeps_schema or not isinstance(target, FullState) or not target.travelled or target.snapshot is None:
             return self, target
         return self.with_schema(target.snapshot.schema_id), target
 
