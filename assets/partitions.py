@@ -78,7 +78,7 @@ def state_asset(table: TableConfig) -> dg.AssetSpec:
     """The partitions as the table's writers change them; the sensor observes them."""
     return dg.AssetSpec(
         keys.partition_states(table.identifier),
-        description=f"The partitions of {table.identifier}; another data version: the partition has changed.",
+        description=f"The partitions of {table.identifier}; a new data version means that the partition has changed.",
         group_name=keys.asset_key(table.identifier).path[0],
         deps=[keys.asset_key(table.identifier)],
         partitions_def=partitions_of(table),

@@ -102,5 +102,5 @@ def _job(cron: str, zone: str, tables: Iterable[TableConfig]) -> Any:
 
 def _schedule(job: Any, zone: str) -> Any:
     return dg.build_schedule_from_partitioned_job(
-        job, name=job.name, description=f"Tags each period when it has ended, in {zone}."
+        job, name=job.name, description=f"Tags each period when it ends, in {zone}."
     )

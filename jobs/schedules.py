@@ -25,7 +25,7 @@ def daily_report(job: dg.JobDefinition, alerts: Alerts) -> Sequence[dg.ScheduleD
 
 
 def hourly_work(job: dg.JobDefinition, fleet: Fleet) -> dg.ScheduleDefinition:
-    """Do what brings most within the budget, as long as some of it is left."""
+    """Do the most valuable work within the budget, as long as some of it is left."""
     text = f"Work on all tables within the budget of a period, in its windows; in {fleet.time_zone}."
     return _at("hourly_plan_fleet", job, "5 * * * *", fleet.time_zone, text)
 

@@ -32,7 +32,7 @@ class Spark(dg.ConfigurableResource):
     engine: str = Field(default=EngineKind.AUTO.value, description=ENGINE_MEANS)
     master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
-    options: dict[str, str] = Field(default={}, description="More of Spark's options; they win over the project's.")
+    options: dict[str, str] = Field(default={}, description="More Spark options; they override the project's.")
     jobs: dict[str, dict[str, str]] = Field(
         default={}, description=f"Options of some jobs, over `options`: {', '.join(SPARK_ACTIONS)}."
     )

@@ -34,13 +34,13 @@ _POLL_SECONDS = 0.5
 class ChooseConfig(dg.Config):
     """Which table a run is about."""
 
-    table: str = Field(description="database.table, one of those that Dagster has, such as sales.orders.")
+    table: str = Field(description="database.table, one of the tables in Dagster, such as sales.orders.")
 
 
 class ExpireTablesConfig(TablesConfig):
     """Which tables to expire."""
 
-    dry_run: bool = Field(default=False, description="Only say what would be done, and keep a plan for each table.")
+    dry_run: bool = Field(default=False, description="Only show what would be done, and store a plan for each table.")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class AnyTable:
 
         @dg.op(
             name="expire_tables",
-            description="Expires partitions, snapshots and tags of tables. One that fails does not block the others.",
+            description="Expires partitions, snapshots and tags of tables. A failing table does not stop the others.",
             out=dg.Out(dg.Nothing),
             required_resource_keys={"catalog", "spark"},
         )

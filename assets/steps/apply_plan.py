@@ -53,7 +53,7 @@ _ROWS_SHOWN = 1000
 class ApplyPlanConfig(dg.Config):
     """Which plan."""
 
-    plan_id: str = Field(description="The id that a dry run has shown. Exactly what its plan says is done, or nothing.")
+    plan_id: str = Field(description="The id that a dry run has shown. Its plan is applied exactly, or not at all.")
     into_bin: bool = Field(
         default=False,
         description="Move what is deleted into the bin, where the operation can do that; the policy bin says so, too.",
@@ -66,7 +66,7 @@ class StatementConfig(dg.Config):
     statement: str = Field(
         description="DELETE, UPDATE, MERGE INTO, or CALL sys.… of what deletes or rewrites, in Spark's dialect."
     )
-    dry_run: bool = Field(default=False, description="Only say what would be done, and keep it as a plan.")
+    dry_run: bool = Field(default=False, description="Only show what would be done, and store it as a plan.")
 
 
 def apply_plan_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
@@ -74,7 +74,7 @@ def apply_plan_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
 
     @dg.op(
         name="plan",
-        description="Does exactly what a plan of a dry run says, or refuses if the table has changed.",
+        description="Applies exactly the plan of a dry run, or refuses if the table has changed.",
         out=dg.Out(dg.Nothing),
     )
     def apply(context: dg.OpExecutionContext, config: ApplyPlanConfig, catalog: PaimonCatalog, spark: Spark) -> None:
@@ -92,7 +92,7 @@ def statement_op(tables: Sequence[TableConfig]) -> dg.OpDefinition:
 
     @dg.op(
         name=keys.STATEMENT_OP,
-        description="Plans a DELETE, UPDATE, MERGE INTO or CALL, and does it. dry_run: only keep the plan.",
+        description="Plans a DELETE, UPDATE, MERGE INTO or CALL, and applies the plan. dry_run: only store the plan.",
         out=dg.Out(dg.Nothing),
     )
     def carry_out(

@@ -13,10 +13,10 @@ from maintenance.operations.operation import Operation
 from maintenance.operations.parameters import MILLIS, Param, Specs
 from maintenance.options.option import duration
 
-_TABLE = Field(description="database.table, one of those that Dagster has.")
-_DRY_RUN = Field(default=False, description="Only say what would be done, and keep it as a plan.")
-_PLAN_ID = Field(default=None, description="Do what this plan of a dry run says, or refuse.")
-_INTO_BIN = Field(default=False, description="What is deleted goes into the bin.")
+_TABLE = Field(description="database.table, one of the tables in Dagster.")
+_DRY_RUN = Field(default=False, description="Only show what would be done, and store it as a plan.")
+_PLAN_ID = Field(default=None, description="Apply this plan of a dry run, or refuse.")
+_INTO_BIN = Field(default=False, description="Move deleted files into the bin.")
 _AS_IT_IS: Mapping[str, Any] = {}
 _ENDS = {
     "from": "The first of a range of partitions, e.g. {day: '2026-01-01'}; empty: from the first one on.",
@@ -37,7 +37,7 @@ class PlanConfig(dg.Config):
 class TablesConfig(dg.Config):
     """Which tables a run over many is about."""
 
-    tables: list[str] = Field(default=["*.*"], description="Patterns such as sales.*, of the tables that Dagster has.")
+    tables: list[str] = Field(default=["*.*"], description="Patterns of tables in Dagster, such as sales.*.")
     without: list[str] = Field(default=[], description="Patterns of tables to leave out.")
 
 

@@ -66,7 +66,7 @@ def plan_fleet_op(project: Project, tables: Sequence[TableConfig]) -> dg.OpDefin
 
     @dg.op(
         name="work_within_budget",
-        description="Does the work on all tables that brings most within the budget. dry_run: only show the plan.",
+        description="Does the most valuable work on all tables within the budget. dry_run: only show the plan.",
         out=dg.Out(dg.Nothing),
         config_schema=schema,
         required_resource_keys={"catalog", "spark"},

@@ -244,7 +244,7 @@ ENGINE = click.option(
     "--profile",
     envvar="PAIMON_PROFILE",
     shell_complete=_profiles,
-    help="A catalog of your file of profiles. PAIMON_PROFILE sets it, too.",
+    help="A profile of your configuration file. PAIMON_PROFILE sets it, too.",
 )
 @click.option(
     "--tables",
@@ -260,9 +260,9 @@ ENGINE = click.option(
     callback=_pairs,
     help="An option of the catalog, as KEY=VALUE. It may be repeated.",
 )
-@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="The dialect of SQL, spark unless it is given.")
+@click.option("--dialect", type=click.Choice(["flink", "spark"]), help="The SQL dialect; default: spark.")
 @ENGINE
-@click.option("--json", "as_json", is_flag=True, help="Print results as JSON: an object for each row.")
+@click.option("--json", "as_json", is_flag=True, help="Print results as JSON, one object per row.")
 @click.option(
     "--format",
     "output",
@@ -289,13 +289,13 @@ def cli(
     paimonctl --warehouse /data/lake compact default.trips --dry-run
     paimonctl --profile lake health default.trips
 
-    Profiles are tables of ~/.config/paimonctl/config.toml: [profiles.lake], and below it warehouse = "/data/lake" and
-    other catalog options. Completion of the shell: paimonctl completion bash.
+    Profiles are sections of ~/.config/paimonctl/config.toml: [profiles.lake] with warehouse = "/data/lake" and other
+    catalog options. Shell completion: paimonctl completion bash.
 
     \b
     Exit codes:
       0  done
-      1  failed, or not healthy: it may be tried again
+      1  failed, or not healthy: a retry may help
       2  refused: something must be corrected first
       3  nothing to do
     """
@@ -348,12 +348,14 @@ def _command(*parameters: Callable[[Any], Any]) -> Callable[[Command], Command]:
     click.argument("text", required=False),
     click.option("-f", "--file", "path", type=_FILE, help="Run the statements of this file."),
     click.option(
-        "--dry-run", is_flag=True, help="Say what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and keep a plan."
+        "--dry-run",
+        is_flag=True,
+        help="Show what a DELETE, UPDATE, MERGE INTO, DROP or CALL would do, and store a plan.",
     ),
     ENGINE,
 )
 def sql(target: Target, text: str | None, path: Path | None, dry_run: bool, engine: str | None) -> int | None:
-    """Run statements: one text, a file, or what standard input has; on a terminal, a prompt.
+    """Run SQL from the command line, a file or standard input; on a terminal, open a prompt.
 
     \b
     paimonctl --warehouse /data/lake sql
@@ -385,12 +387,10 @@ def sql(target: Target, text: str | None, path: Path | None, dry_run: bool, engi
 
 @_command(
     click.argument("plan"),
-    click.option(
-        "--into-bin", is_flag=True, help="Move what is deleted into the bin, where the operation can do that."
-    ),
+    click.option("--into-bin", is_flag=True, help="Move deleted files into the bin, if the operation can do that."),
 )
 def apply(target: Target, plan: str, into_bin: bool) -> int:
-    """Do what a plan of a dry run says and nothing else, or refuse if the table has changed; of any operation.
+    """Apply the plan of a dry run of any operation: exactly as planned, or not at all if the table has changed.
 
     \b
     paimonctl --warehouse /data/lake apply 0123456789abcdef
@@ -404,7 +404,7 @@ def apply(target: Target, plan: str, into_bin: bool) -> int:
 
 @_command(
     click.argument("database", required=False),
-    click.option("--long", "is_long", is_flag=True, help="Print figures of each table: rows, size, files, snapshots."),
+    click.option("--long", "is_long", is_flag=True, help="Print the rows, size, files and snapshots of each table."),
 )
 def tables(target: Target, database: str | None, is_long: bool) -> None:
     """List the tables of a database, or of all databases.
@@ -441,7 +441,7 @@ def show(target: Target, table: str) -> None:
 
 @_command(
     TABLE,
-    click.option("--columns", help="Print these columns, with commas between the names; all unless it is given."),
+    click.option("--columns", help="Print these columns, separated by commas; default: all."),
     WHERE,
     LIMIT,
     click.option(
@@ -486,7 +486,7 @@ def read(
 
 @_command(TABLE, click.argument("path", type=_FILE))
 def write(target: Target, table: str, path: Path) -> None:
-    """Add the rows of a csv, json (an object a line), parquet or arrow file, as one commit.
+    """Add the rows of a csv, json (one object per line), parquet or arrow file, in one commit.
 
     A format table gets new files instead: it has no commits.
 
@@ -541,7 +541,7 @@ def _prompt(target: Target) -> None:
     ),
 )
 def inspect(target: Target, path: str, limit: int) -> None:
-    """Say what one file holds: a snapshot, schema, tag, manifest, manifest list, index or data file, on any store.
+    """Show the content of one file: a snapshot, schema, tag, manifest, manifest list, index or data file, on any store.
 
     The settings of a store are catalog options.
 
@@ -568,12 +568,12 @@ def inspect(target: Target, path: str, limit: int) -> None:
     TABLE,
     click.argument("start", metavar="FROM"),
     click.argument("end", metavar="TO"),
-    click.option("--summary", is_flag=True, help="Print how many rows there are of each kind, not the rows."),
+    click.option("--summary", is_flag=True, help="Print only the number of rows of each kind."),
     click.option("--where", help="Only rows for which this SQL condition is true."),
     LIMIT,
 )
 def diff(target: Target, table: str, start: str, end: str, summary: bool, where: str | None, limit: int | None) -> int:
-    """Print the rows that two snapshots, or two tags, of a table do not share; exit code 3 if there are none.
+    """Print the rows that differ between two snapshots or tags of a table; exit code 3 if there are none.
 
     +I is new, -D is gone; a row that changed has its new values as +I or +U.
 
@@ -595,7 +595,7 @@ def diff(target: Target, table: str, start: str, end: str, summary: bool, where:
 @cli.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete commands, options and profiles.
+    """Print a shell script that completes commands, options and profiles.
 
     \b
     eval "$(paimonctl completion bash)"

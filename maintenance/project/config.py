@@ -411,7 +411,7 @@ class SparkConfig(Entry):
     engine: str = Field(default=EngineKind.AUTO.value, description=ENGINE_MEANS)
     master: str = Field(default=LOCAL_MASTER, description="Spark's master URL; local[*] uses this machine's cores.")
     remote: str | None = Field(default=None, description="A Spark Connect server, sc://host:port, instead of a master.")
-    options: Options = Field(default={}, description="More of Spark's options; they win over the project's.")
+    options: Options = Field(default={}, description="More Spark options; they override the project's.")
     jobs: dict[str, Options] = Field(default={}, description="Options of some jobs; they override `options`.")
 
     @model_validator(mode="after")

@@ -220,7 +220,7 @@ def _row(report: CloneReport) -> dict[str, Any]:
 
 OPERATION = Operation(
     "clone",
-    "Copy a table or database to another warehouse, or bring the copy up to date.",
+    "Copy a table or database to another warehouse, or update the copy.",
     CloneTables,
     *lazily(_work, lambda _, __: ()),
     _shown,
@@ -228,7 +228,7 @@ OPERATION = Operation(
     of_catalog=True,
     uses_spark=True,
     spellings=(
-        Spelling("clone", "Copy a table or database to another warehouse, or bring the copy up to date."),
+        Spelling("clone", "Copy a table or database to another warehouse, or update the copy."),
         # Java's `CopyFilesProcedure`: the newest state takes the place of what the target has.
         Spelling(
             "copy",

@@ -263,7 +263,7 @@ def _row(one: TableCosts, prices: Prices | None) -> dict[str, Any]:
 
 OPERATION = Operation(
     "fleet_costs",
-    "Say what the maintenance of tables costs and what it saves.",
+    "Show what the maintenance of tables costs and what it saves.",
     FleetCosts,
     as_asked,
     apply,
@@ -275,7 +275,7 @@ OPERATION = Operation(
     has_job=False,
     spellings=(
         Spelling("fleet_costs", ""),
-        Spelling("costs", "Say what the maintenance of tables costs and what it saves."),
+        Spelling("costs", "Show what the maintenance of tables costs and what it saves."),
     ),
 )
 

@@ -73,7 +73,7 @@ def _said(found: HistoryReport) -> list[str]:
 
 OPERATION = Operation(
     "fleet_history",
-    "Say what runs of Dagster and Airflow did to a table, or to all tables, newest first.",
+    "List what runs of Dagster and Airflow did to a table, or to all tables, newest first.",
     FleetHistory,
     as_asked,
     apply,
@@ -86,7 +86,7 @@ OPERATION = Operation(
     has_job=False,
     spellings=(
         Spelling("fleet_history", ""),
-        Spelling("history", "Say what runs of Dagster and Airflow did to a table, or to all tables, newest first."),
+        Spelling("history", "List what runs of Dagster and Airflow did to a table, or to all tables, newest first."),
     ),
 )
 

@@ -76,7 +76,7 @@ def _shown(found: Report) -> Shown:
 
 OPERATION = Operation(
     "fleet_report",
-    "Say what maintenance did, what failed and what is wrong now; fails where something failed or is wrong.",
+    "Report what maintenance did, what failed and what is wrong now; fails if something failed or is wrong.",
     ReportSpan,
     as_asked,
     apply,
@@ -89,7 +89,7 @@ OPERATION = Operation(
     has_job=False,
     spellings=(
         Spelling("fleet_report", ""),
-        Spelling("report", "Say what maintenance did, what failed, and what is wrong now with all tables."),
+        Spelling("report", "Report what maintenance did, what failed, and what is wrong now with all tables."),
     ),
 )
 

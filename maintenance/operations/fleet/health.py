@@ -291,7 +291,7 @@ def _parts(record: HealthRecord) -> pa.Table:
 
 OPERATION = Operation(
     "health",
-    "Judge tables by lost files, backlogs, writers and what holds snapshots; fails where a check does not pass.",
+    "Check tables for lost files, backlogs, writers and what holds snapshots; fails if a check does not pass.",
     Health,
     as_asked,
     apply,

@@ -591,7 +591,7 @@ def _line_said(line: FleetLine) -> str:
 
 OPERATION = Operation(
     "plan_fleet",
-    "Choose and do the work on all tables that brings most within a budget.",
+    "Choose and do the most valuable work on all tables within a budget.",
     PlanFleet,
     plan,
     apply,
@@ -606,7 +606,7 @@ OPERATION = Operation(
     has_job=False,
     spellings=(
         Spelling("plan_fleet", "", has_plans=False),
-        Spelling("fleet", "Choose and do the work on all tables that brings most within a budget.", has_plans=False),
+        Spelling("fleet", "Choose and do the most valuable work on all tables within a budget.", has_plans=False),
     ),
 )
 

@@ -139,7 +139,7 @@ def counted(reports: Iterable[RemoveOrphanFilesReport]) -> Shown:
 
 OPERATION = Operation(
     "remove_orphan_files",
-    "Delete files that nothing names, of a table, 'database.*' or '*'.",
+    "Delete files that nothing references, of a table, 'database.*' or '*'.",
     RemoveOrphanFiles,
     plan,
     apply,

@@ -48,7 +48,7 @@ def apply(_: Run, table: Table, planned: Plan[ClearConsumers, tuple[str, ...]]) 
 
 OPERATION = Operation(
     "clear_consumers",
-    "Delete consumers, so that they hold no snapshot back.",
+    "Delete consumers, so that they no longer protect snapshots.",
     ClearConsumers,
     plan,
     apply,

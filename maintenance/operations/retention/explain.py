@@ -93,7 +93,7 @@ def _said(report: Explanation) -> Iterator[str]:
 
 OPERATION = Operation(
     "explain",
-    "Say what keeps a file, snapshot, tag or partition, and what would release it.",
+    "Show what keeps a file, snapshot, tag or partition, and what would release it.",
     Explain,
     as_asked,
     apply,

@@ -199,7 +199,7 @@ def _said(report: ForecastReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "forecast",
-    "Say what can be freed of a table, and what frees it.",
+    "Show what can be freed in a table, and what frees it.",
     AskForecast,
     as_asked,
     apply,

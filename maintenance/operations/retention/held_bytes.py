@@ -150,7 +150,7 @@ def _shown(held: tuple[HeldBytes, ...]) -> Shown:
 
 OPERATION = Operation(
     "held_bytes",
-    "Say who holds how many bytes of a table.",
+    "Show who holds how many bytes of a table.",
     HoldersOfTable,
     as_asked,
     apply,

@@ -124,7 +124,7 @@ def _said(report: WhatIfReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "what_if",
-    "Say what other retention would delete, at once and later.",
+    "Show what another retention would delete, now and later.",
     WhatIf,
     as_asked,
     apply,

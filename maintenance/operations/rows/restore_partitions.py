@@ -130,7 +130,7 @@ def _said(report: RestorePartitionsReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "restore_partitions",
-    "Bring partitions back to what a tag or an earlier snapshot holds.",
+    "Restore partitions from a tag or an earlier snapshot.",
     RestorePartitions,
     plan,
     apply,

@@ -315,7 +315,7 @@ def _said(report: AdviceReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "advise",
-    "Say what buckets, partitions, options, settings and indexes a table would be better off with.",
+    "Suggest better buckets, partitions, options, settings and indexes for a table.",
     Advise,
     as_asked,
     apply,

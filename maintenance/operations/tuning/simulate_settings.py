@@ -373,7 +373,7 @@ def _said(report: SimulationReport) -> Iterator[str]:
 
 OPERATION = Operation(
     "simulate_settings",
-    "Say what other settings of a table would cost its writers, its readers and the store.",
+    "Estimate what other settings of a table would cost its writers, its readers and the store.",
     SimulateSettings,
     as_asked,
     apply,
@@ -382,7 +382,9 @@ OPERATION = Operation(
     said=_said,
     spellings=(
         Spelling("simulate_settings"),
-        Spelling("simulate", "Say what other settings of a table would cost its writers, its readers and the store."),
+        Spelling(
+            "simulate", "Estimate what other settings of a table would cost its writers, its readers and the store."
+        ),
     ),
 )
 

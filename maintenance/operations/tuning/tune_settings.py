@@ -291,7 +291,7 @@ def _said(report: TuningReport) -> Iterable[str]:
 
 OPERATION = Operation(
     "tune_settings",
-    "Set an option that is sure to be better, watch it for a week, and take it back if it is measured worse.",
+    "Set an option that is sure to be better, watch it for a week, and revert it if it is measured worse.",
     TuneSettings,
     plan,
     apply,
