@@ -39,11 +39,12 @@ def analyze_table(table: Table, *, columns: Sequence[str] | None = None, all_col
         the table.
     """
     table_options.check_writable(table.options, table.identifier)
+    names = columns if columns is not None and not all_columns else None if all_columns else []
     snapshot = table.latest_snapshot()
     if snapshot is None:
+        chosen_fields(table.schema.fields, names, table.identifier)
         return AnalyzeReport(table.identifier)
     seen = table.copy({table_options.SCAN_SNAPSHOT_ID.key: str(snapshot.id)})
-    names = columns if columns is not None and not all_columns else None if all_columns else []
     fields = chosen_fields(seen.schema.fields, names, table.identifier)
     plan, read = seen.plan([each.name for each in fields] or seen.schema.field_names[:1])
     rows, counts = count_columns(fields, (part for split in plan.splits for part in read.tables(split)))

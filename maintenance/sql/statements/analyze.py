@@ -41,7 +41,8 @@ def _analyze(cursor: Cursor) -> Analyze:
         while cursor.take(","):
             names.append(cursor.name("the name of a column"))
         return Analyze(path, tuple(names))
-    cursor.take("NOSCAN")
+    if cursor.peek("NOSCAN"):
+        raise cursor.error("NOSCAN has no effect on tables of Paimon", "Leave it out.", token=cursor.token)
     return Analyze(path)
 
 

@@ -84,6 +84,16 @@ def test_show_table_extended_describes_matching_tables_and_a_partition(session: 
     assert rows(session, "SHOW TABLE EXTENDED LIKE 'u*'") == []
 
 
+def test_what_cannot_be_analyzed_is_refused(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)})
+    session.sql("CREATE TABLE e (id INT)")
+    # Also of a table without rows, of which nothing is counted.
+    with pytest.raises(NotFoundError, match="nope"):
+        session.sql("ANALYZE TABLE e COMPUTE STATISTICS FOR COLUMNS nope")
+    with pytest.raises(SqlError, match="NOSCAN has no effect"):
+        session.sql("ANALYZE TABLE e COMPUTE STATISTICS NOSCAN")
+
+
 def test_lists_have_sparks_columns(session: Session) -> None:
     assert session.sql("SHOW DATABASES").to_arrow().to_pydict() == {"namespace": ["default"]}
     assert session.sql("SHOW PARTITIONS t").to_arrow().to_pydict() == {"partition": ["dt=2024"]}
