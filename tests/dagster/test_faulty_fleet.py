@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pytest
 
 from maintenance.project.config import load_project
 from paimon_maintenance.assets import keys
@@ -59,6 +60,7 @@ def about(alerts: Sequence[dict[str, Any]], fault: Fault) -> list[dict[str, Any]
     return [alert for alert in alerts if alert["tables"] == [fault.table]]
 
 
+@pytest.mark.slow
 def test_each_fault_is_one_red_check_one_alert_and_one_recovery(
     tmp_path: Path, instance: dg.DagsterInstance, receiver: Sink
 ) -> None:

@@ -79,6 +79,7 @@ class PypaimonWriter:
         self.process.wait(60)
 
 
+@pytest.mark.slow
 def test_java_and_pypaimon_fight_over_a_table_and_both_are_named_within_a_tick(
     java: JavaProcess,
     pypaimon: Path,

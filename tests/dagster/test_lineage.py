@@ -90,6 +90,7 @@ def broken(project: Project) -> None:
         table.file_io.delete_quietly([f"{table.location}/manifest/{path.path}"])
 
 
+@pytest.mark.slow
 def test_events_are_as_the_specification_says(
     project: Project, instance: dg.DagsterInstance, listening: type[Receiver]
 ) -> None:

@@ -58,6 +58,7 @@ def test_the_clock_at_the_gate_shows_the_recorded_departure(stream: pa.Table) ->
     assert ((clock.dt.hour * 100 + clock.dt.minute).to_numpy() == source.dep_time.to_numpy() % 2400).all()
 
 
+@pytest.mark.slow
 def test_the_final_rows_are_the_flights_of_the_source() -> None:
     final = final_rows().to_pandas().set_index(list(KEY))
     source = nycflights.flights().set_index(list(KEY)).sort_index()

@@ -115,6 +115,7 @@ def read_by(warehouses: list[str], *columns: str, where: str = "") -> list[pa.Ta
     return collected
 
 
+@pytest.mark.slow
 def test_pypaimon_reads_our_rows(pypaimon: Path, tmp_path: Path) -> None:
     tables = {str(tmp_path / name): maintained(str(tmp_path / name), *table) for name, table in TABLES.items()}
     for actual, table in zip(read_by(list(tables)), tables.values(), strict=True):

@@ -159,11 +159,7 @@ def test_what_a_wheel_holds_beside_the_engine_is_linked_and_not_copied() -> None
 
 
 def test_private_names_of_dagster_are_used_in_one_module_and_by_the_launcher() -> None:
-    users = {
-        name
-        for name, path in MODULES.items()
-        if any(imported.startswith("dagster._") for _, imported in imports_of(path))
-    }
+    users = {name for name, imported in imports().items() if any(each.startswith("dagster._") for _, each in imported)}
     assert users == {"paimon_maintenance.assets.dagster_release", "paimon_maintenance.run_launcher.internals"}
 
 

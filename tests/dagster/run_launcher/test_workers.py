@@ -319,6 +319,7 @@ def reachable(address: str) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="it needs Linux")
 def test_the_parent_has_one_thread_and_survives_whoever_talks_nonsense(tmp_path: Path) -> None:
     address = str(tmp_path / "socket")

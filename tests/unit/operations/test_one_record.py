@@ -135,6 +135,7 @@ with dg.instance_for_test() as instance:
 """
 
 
+@pytest.mark.slow
 def test_an_operation_of_one_module_is_found_everywhere(tmp_path: Path) -> None:
     package = tmp_path / "more" / "counting"
     package.mkdir(parents=True)

@@ -330,6 +330,7 @@ class History:
         return fold(self.engine, [c for c, seen in zip(self.commits, self.seen, strict=True) if seen])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(
     engine=st.sampled_from(sorted(ENGINES)),

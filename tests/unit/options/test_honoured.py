@@ -23,23 +23,45 @@ _LISTS = {"OF_PLAIN_FILES", "LIMITS", "_TAKEN", "HONOURING", "DEFINITION"}
 
 def names_in(tree: ast.AST) -> Iterator[str]:
     """Names and attributes that code reads; what stands in a list for others does not count."""
-    if isinstance(tree, ast.Assign | ast.AnnAssign):
-        targets = tree.targets if isinstance(tree, ast.Assign) else [tree.target]
-        if any(isinstance(target, ast.Name) and target.id in _LISTS for target in targets):
-            return
-    if isinstance(tree, ast.Name) and isinstance(tree.ctx, ast.Load):
-        yield tree.id
-    if isinstance(tree, ast.Attribute):
-        yield tree.attr
-    for child in ast.iter_child_nodes(tree):
-        yield from names_in(child)
+    ahead = [tree]
+    while ahead:
+        node = ahead.pop()
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id in _LISTS for target in targets):
+                continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        ahead.extend(ast.iter_child_nodes(node))
 
 
 @cache
+def outside() -> tuple[frozenset[str], frozenset[str]]:
+    """What code outside the package of options has: names that it reads, and texts, docstrings aside."""
+    names, texts = set[str](), set[str]()
+    for path in ENGINE.rglob("*.py"):
+        if OPTIONS in path.parents:
+            continue
+        tree = ast.parse(path.read_text())
+        names |= set(names_in(tree))
+        nodes = list(ast.walk(tree))
+        docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        texts |= {
+            node.value
+            for node in nodes
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+        }
+    return frozenset(names), frozenset(texts)
+
+
 def read_outside() -> frozenset[str]:
-    """Names that code outside the package of options reads."""
-    files = [path for path in ENGINE.rglob("*.py") if OPTIONS not in path.parents]
-    return frozenset(name for path in files for name in names_in(ast.parse(path.read_text())))
+    return outside()[0]
+
+
+def texts_outside() -> frozenset[str]:
+    return outside()[1]
 
 
 @cache
@@ -91,23 +113,6 @@ def test_an_option_that_nobody_reads_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(HONOURING[0], "NOBODY", Option("no-body", str, ""), raising=False)
     assert "NOBODY" not in reached()
     assert {"WRITE_BUFFER_SIZE", "NUM_LEVELS", "BLOB_TARGET_FILE_SIZE"} <= reached(), "by code, and through functions"
-
-
-@cache
-def texts_outside() -> frozenset[str]:
-    """Texts in code outside the package of options, docstrings aside."""
-    texts = set()
-    for path in ENGINE.rglob("*.py"):
-        if OPTIONS in path.parents:
-            continue
-        tree = ast.parse(path.read_text())
-        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        texts |= {
-            node.value
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
-        }
-    return frozenset(texts)
 
 
 # Their parts are read by `options/file_index.py`, `options/callbacks.py` and `options/materialized.py`.

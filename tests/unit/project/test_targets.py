@@ -24,6 +24,7 @@ tables:
 _NO_MODULES_OF_KINDS = ("alert", "registry", "target")
 
 
+@pytest.mark.slow
 def test_a_process_that_loads_only_the_configuration_knows_every_kind(tmp_path: Path) -> None:
     (tmp_path / "tables.yaml").write_text(TEXT)
     module = "paimon_maintenance.assets.project.environment"
