@@ -16,7 +16,7 @@ from maintenance.sql.defaults import put_defaults
 from maintenance.sql.partitions import PartitionLiteral, Written, read_partition, target_of
 from maintenance.sql.place import unknown_column
 from maintenance.sql.plain_partitions import plain_spec
-from maintenance.sql.query.run import given_columns, prepared, run_by_name, run_query
+from maintenance.sql.query.run import prepared, run_by_name, run_query
 from maintenance.sql.query.streams import MODE, checkpoint_of, run_stream
 from maintenance.sql.query.travel import hint_options
 from maintenance.sql.query.upsert import has_upserts, upsert
@@ -60,8 +60,7 @@ class Insert:
         elif session.dialect == "spark" and self.columns is None and table.schema.partition_keys:
             rows = self._in_sparks_order(session, targets, table.schema.partition_keys)
         else:
-            ordered = self._with_partitions_last(session.writing, table, targets)
-            rows = run_query(session.writing, self.query, self.cursor, ordered)
+            rows = run_query(session.writing, self.query, self.cursor, targets)
         for name, value in columns.items():
             rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
         if self.overwrites:
@@ -71,30 +70,6 @@ class Insert:
         elif rows.num_rows:
             table.write_arrow(rows)
         return Result()
-
-    def _with_partitions_last(
-        self, session: "SessionState", table: "CatalogTable | FormatTable", targets: Sequence[DataField]
-    ) -> Sequence[DataField]:
-        """The columns in the order in which the rows give them: in Spark's dialect as Hive has it, partitions last.
-
-        So are those that `PARTITION (day)` names without a value, unless the query gives the names of the columns in
-        the order of the table. Without that clause the query of a dynamic overwrite has to name them in Hive's order.
-        Source: Java `PaimonAnalysis` of Spark's connector.
-        """
-        if session.dialect != "spark" or self.columns is not None:
-            return targets
-        last = [name for name, value in self.partition.items() if value is None]
-        if not self.partition and self.overwrites and self._dynamic(session):
-            last = list(table.schema.partition_keys)
-        by_key = {field.name: field for field in targets if field.name in last}
-        hive = [field for field in targets if field.name not in by_key]
-        hive += [by_key[name] for name in table.schema.partition_keys if name in by_key]
-        if not by_key or hive == targets:
-            return targets
-        given = [own.name.lower() for own in given_columns(session, prepared(session, self.query, self.cursor.source))]
-        if self.partition:
-            return targets if given == [field.name.lower() for field in targets] else hive
-        return hive if given == [field.name.lower() for field in hive] else targets
 
     def _by_name(
         self, session: "SessionState", table: "CatalogTable | FormatTable", targets: Sequence[DataField]
@@ -120,14 +95,15 @@ class Insert:
         return session.writable(self.path).copy({**session.read_options(self.path), **self.options}), rows
 
     def _in_sparks_order(self, session: "SessionState", targets: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
-        """The rows, by position: partition columns whose values the rows give come last, as in Hive.
+        """The rows, by position: partition columns whose values the rows give come last in their own order, as in Hive.
 
         That is so where PARTITION names them, unless the query's columns are called as the table's in their order; and
         in a dynamic overwrite where the query's columns are called so. Source: Java `PaimonAnalysis`.
         """
         named = [name for name in self.partition if name in keys and self.partition[name] is None]
         own = [field.name.lower() for field in targets]
-        last = [field for field in targets if field.name in (named or keys)]
+        given_keys = [field for field in targets if field.name in (named or keys)]
+        last = sorted(given_keys, key=lambda field: keys.index(field.name))
         as_in_hive = [*(field for field in targets if field not in last), *last]
         of_hive = [field.name.lower() for field in as_in_hive]
 
