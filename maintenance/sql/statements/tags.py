@@ -96,9 +96,11 @@ def read_tag_change(cursor: Cursor, path: tuple[str, ...]) -> Statement | None:
         return RenameTag(path, old, _tag(cursor))
     if cursor.take("DELETE", "TAG"):
         if_exists = cursor.if_exists()
-        names = [_tag(cursor)]
+        written = [_tag(cursor)]
         while cursor.take(","):
-            names.append(_tag(cursor))
+            written.append(_tag(cursor))
+        # Spark's grammar has one name, in which Paimon finds several.
+        names = [name.strip() for each in written for name in each.split(",")]
         return DeleteTag(path, tuple(names), if_exists)
     return None
 

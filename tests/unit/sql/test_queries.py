@@ -190,6 +190,10 @@ def test_spark_creates_replaces_renames_and_deletes_tags(tmp_path: Path) -> None
     assert rows(session, "SHOW TAGS t") == [("y",)]
     session.sql("ALTER TABLE t DELETE TAG IF EXISTS y, z")
     assert rows(session, "SHOW TAGS t") == []
+    for name in ("2024-01-01", "2024-01-02", "2024-01-03"):
+        session.sql(f"ALTER TABLE t CREATE TAG `{name}`")
+    session.sql("ALTER TABLE t DELETE TAG `2024-01-01, 2024-01-03`")
+    assert rows(session, "SHOW TAGS t") == [("2024-01-02",)]
 
 
 def test_insert_by_name_goes_by_the_names_of_columns(tmp_path: Path) -> None:
