@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from maintenance.errors import SchemaError
 from maintenance.metastore.schema_change import AddColumn, ColumnChange, UpdateColumnType
+from maintenance.spelling import meant
 from maintenance.types.arrow import element_of, map_parts
 from maintenance.types.casts.matrix import may_change
 from maintenance.types.data_type import DataField, DataType
@@ -36,10 +37,13 @@ class Merging:
 
     def named(self, fields: Sequence[DataField], name: str) -> list[DataField]:
         """The fields that one means by a name."""
-        same = [field for field in fields if field.name == name]
-        if same or self.is_case_sensitive:
-            return same
-        return [field for field in fields if field.name.lower() == name.lower()]
+        return named_fields(fields, name, is_case_sensitive=self.is_case_sensitive)
+
+
+def named_fields(fields: Sequence[DataField], name: str, *, is_case_sensitive: bool) -> list[DataField]:
+    """The fields that one means by a name. `is_case_sensitive`: names that differ in case alone are different ones."""
+    names = [name] if is_case_sensitive else meant((field.name for field in fields), name)
+    return [field for field in fields if field.name in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import SqlError
-from maintenance.metastore.schema_merging import Merging
+from maintenance.metastore.schema_merging import Merging, named_fields
 from maintenance.types.arrow import element_of, map_parts
 from maintenance.types.data_type import DataField, DataType
 
@@ -32,6 +32,10 @@ class ByName:
     where: str
     merging: Merging | None = None
     is_case_sensitive: bool = False
+
+    def named(self, fields: Sequence[DataField], name: str) -> list[DataField]:
+        """The fields of a table that one means by a name."""
+        return named_fields(fields, name, is_case_sensitive=self.is_case_sensitive)
 
     def columns(self, given: Sequence[DataField], fields: Sequence[DataField]) -> list[DataField]:
         """The columns of a query as those of a table. Columns that it does not give are null, or have their default.
@@ -58,10 +62,9 @@ class ByName:
         return target
 
     def _fields(self, given: Sequence[DataField], fields: Sequence[DataField], path: Path) -> list[DataField]:
-        named = Merging(is_case_sensitive=self.is_case_sensitive).named
         pairs: list[tuple[DataField, DataField]] = []
         for own in given:
-            targets = named(fields, own.name)
+            targets = self.named(fields, own.name)
             if not targets:
                 listed = ", ".join(field.name for field in fields)
                 raise self._error(

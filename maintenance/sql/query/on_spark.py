@@ -1,7 +1,8 @@
 """Queries run by Spark, over DataFrames of our own reader."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,18 +28,10 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")
 
 def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[DataField] | None = None) -> pa.Table:
     """The rows of a query. `fields`: see `run_query`."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
-    try:
+    with _as_errors_of_sql():
         frame = frame_of(spark, resolved)
         chosen = frame if fields is None else cast_frame(frame, fields)
         rows: pa.Table = collected(chosen) if has_variants(chosen) else arrow_of(chosen)
-    except PySparkException as error:
-        message = str(error).strip().splitlines()[0]
-        raise SqlError(message, "query on Spark", "") from error
-    except Py4JJavaError as error:  # PySpark leaves errors of a query with one partition as they are
-        raise SqlError(_cause_of(error.java_exception), "query on Spark", "") from error
     rows = uncarried(rows)
     if fields is None and resolved.columns:
         rows = _in_types(rows, [kind for _, kind in resolved.columns])
@@ -47,14 +40,11 @@ def run_on_spark(spark: "SparkSession", resolved: Resolved, fields: Sequence[Dat
 
 def fields_of_frame(spark: "SparkSession", resolved: Resolved) -> list[DataField]:
     """The columns that a query gives. Raises: SqlError: Spark does not take it, or no table has a type."""
-    from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_type
     from pyspark.sql.types import NullType
 
-    try:
+    with _as_errors_of_sql():
         columns = frame_of(spark, resolved).schema.fields
-    except PySparkException as error:
-        raise SqlError(str(error).strip().splitlines()[0], "query on Spark", "") from error
     kinds = []
     for column in columns:
         if isinstance(column.dataType, NullType):
@@ -66,6 +56,20 @@ def fields_of_frame(spark: "SparkSession", resolved: Resolved) -> list[DataField
     return [
         DataField(number, column.name, kind) for number, (column, kind) in enumerate(zip(columns, kinds, strict=True))
     ]
+
+
+@contextmanager
+def _as_errors_of_sql() -> Iterator[None]:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        message = str(error).strip().splitlines()[0]
+        raise SqlError(message, "query on Spark", "") from error
+    except Py4JJavaError as error:  # PySpark leaves errors of a query with one partition as they are
+        raise SqlError(_cause_of(error.java_exception), "query on Spark", "") from error
 
 
 def _cause_of(error: Any) -> str:

@@ -101,17 +101,18 @@ class Insert:
         in a dynamic overwrite where the query's columns are called so. Source: Java `PaimonAnalysis`.
         """
         named = [name for name in self.partition if name in keys and self.partition[name] is None]
-        own = [field.name.lower() for field in targets]
         given_keys = [field for field in targets if field.name in (named or keys)]
         last = sorted(given_keys, key=lambda field: keys.index(field.name))
         as_in_hive = [*(field for field in targets if field not in last), *last]
-        of_hive = [field.name.lower() for field in as_in_hive]
+        may_be_hives = bool(named) or (self.overwrites and self._dynamic(session))
+        if as_in_hive == targets or not may_be_hives:
+            return run_query(session.writing, self.query, self.cursor, targets)
 
         def chosen(given: Sequence[DataField]) -> Sequence[DataField]:
             names = [field.name.lower() for field in given]
             if named:
-                return targets if names == own else as_in_hive
-            return as_in_hive if names == of_hive and self.overwrites and self._dynamic(session) else targets
+                return targets if names == [field.name.lower() for field in targets] else as_in_hive
+            return as_in_hive if names == [field.name.lower() for field in as_in_hive] else targets
 
         return run_by_name(session.writing, self.query, self.cursor, chosen)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.errors import PredicateError, SqlError, UnsupportedError
-from maintenance.metastore.schema_merging import Merging
 from maintenance.operations.operation import Run
 from maintenance.operations.rows.assignments import resolved
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
@@ -347,8 +346,7 @@ class _Stars:
         Raises: SqlError: one is there several times; it is missing, and columns do not follow the rows.
         """
         where, fields = self.names.where, self.table.schema.fields
-        named = Merging(is_case_sensitive=self.names.is_case_sensitive).named
-        pairs = [(target.name, own.name) for own in self.given for target in named(fields, own.name)]
+        pairs = [(target.name, own.name) for own in self.given for target in self.names.named(fields, own.name)]
         found = dict(pairs)
         if len(found) < len(pairs):
             name = next(name for name in found if sum(name == other for other, _ in pairs) > 1)

@@ -154,7 +154,9 @@ class ShowPartitions:
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path)
         if not table.schema.partition_keys:
-            raise SqlError("the table is not partitioned", table.identifier, "It has no partitions to show.")
+            raise SqlError(
+                "the table is not partitioned", table.identifier, "Name a table that was created with PARTITIONED BY."
+            )
         asked = {name: value for name, value in self.spec.items() if value is not None}
         if isinstance(table, FormatTable):
             chosen = plain_spec(table, asked)
