@@ -52,7 +52,9 @@ def fields_of_frame(spark: "SparkSession", resolved: Resolved) -> list[DataField
         elif column.dataType.typeName() == "variant":
             kinds.append(VARIANT)
         else:
-            kinds.append(data_type_of_arrow(to_arrow_type(column.dataType), where=f"column {column.name}"))
+            kinds.append(
+                data_type_of_arrow(to_arrow_type(column.dataType, timezone="UTC"), where=f"column {column.name}")
+            )
     return [
         DataField(number, column.name, kind) for number, (column, kind) in enumerate(zip(columns, kinds, strict=True))
     ]
