@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from maintenance.errors import SqlError
 from maintenance.spelling import suggestion
-from maintenance.sql.settings import OF_STATEMENTS, READ_SETTINGS, check_option
+from maintenance.sql.settings import OF_STATEMENTS, check_option, is_of_tables
 from maintenance.sql.zones import SETTINGS, named_zone
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ _HARMLESS = (
 )  # fmt: skip
 
 
-def check_setting(key: str, value: str, spark: "SparkSession | None") -> None:
+def check_setting(key: str, value: str, dialect: str, spark: "SparkSession | None") -> None:
     """Raises: SqlError: the setting is not known, or this value of it is not honoured; as `check_option`."""
     if key in SETTINGS.values():
         named_zone(value, key)
-    elif key.startswith(READ_SETTINGS) and key not in OF_STATEMENTS:
+    elif is_of_tables(key, dialect):
         check_option(key, value)
     elif key in _HONOURED:
         if _HONOURED[key] and value.lower() not in _HONOURED[key] and not _is_of_spark(key, spark):
@@ -74,7 +74,7 @@ def check_setting(key: str, value: str, spark: "SparkSession | None") -> None:
 def hand_to_spark(key: str, value: str | None, spark: "SparkSession | None") -> None:
     """Set what Spark honours in the Spark session; None: as it was. Raises: SqlError: Spark does not take it."""
     name = _SPARK_ZONE if key == _FLINK_ZONE else key
-    if spark is None or name.startswith(READ_SETTINGS) or not _is_of_spark(name, spark):
+    if spark is None or is_of_tables(name, "spark") or not _is_of_spark(name, spark):
         return
     from pyspark.errors import PySparkException
 

@@ -12,7 +12,6 @@ from maintenance.operations.rows.change_writer import ChangePreview, ChangeWrite
 from maintenance.operations.rows.planned_merge import groups_of
 from maintenance.operations.rows.row_changes import RowChangeReport
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.settings import READ_SETTINGS
 from maintenance.sql.zones import SETTINGS
 from maintenance.table.table import Table
 
@@ -46,7 +45,7 @@ def statement_plan(session: "SessionState", table: Table, statement: RowStatemen
         "dialect": session.dialect,
         "database": session.current_database,
         "settings": {
-            **{key: text for key, text in session.settings.items() if key.startswith(READ_SETTINGS)},
+            **session.settings_of_tables,
             SETTINGS[session.dialect]: session.zone,
         },
         "on_spark": not session.engine.is_embedded,

@@ -19,7 +19,7 @@ from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Readable
 from maintenance.sql.session_spark import Running, SessionEngine, SessionSpark
-from maintenance.sql.settings import table_settings
+from maintenance.sql.settings import is_of_tables, table_settings
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
@@ -139,9 +139,13 @@ class SessionState:
         return zones.named_zone(str(spark.conf.get(key)), key)
 
     def read_options(self, path: tuple[str, ...]) -> dict[str, str]:
-        """The dynamic options that are set for a table: Flink's `paimon.catalog.database.table.key`, where `*` stands
-        for any name, and Spark's `spark.paimon.[catalog.database.table.]key`. The narrower one wins."""
-        return table_settings(self.settings, self.table_name(path))
+        """The dynamic options that are set for a table."""
+        return table_settings(self.settings_of_tables, self.table_name(path))
+
+    @property
+    def settings_of_tables(self) -> dict[str, str]:
+        """The settings that are options of tables."""
+        return {key: value for key, value in self.settings.items() if is_of_tables(key, self.dialect)}
 
     # Names
 

@@ -30,7 +30,7 @@ class Set:
             if self.key.lower() == ENGINE:
                 _switch(session, self.value)
                 return Result()
-            check_setting(self.key, self.value, session.spark)
+            check_setting(self.key, self.value, session.dialect, session.spark)
             hand_to_spark(self.key, self.value, session.spark)
             session.settings[self.key] = self.value
             return Result()
@@ -60,17 +60,19 @@ def _switch(session: "SessionState", engine: str) -> None:
     session.switch(engine)
     try:
         for key, value in session.settings.items():
-            check_setting(key, value, session.spark)
+            check_setting(key, value, session.dialect, session.spark)
     except BaseException:
         session.running = before
         raise
 
 
 def _key(cursor: Cursor) -> str:
-    """A key in quotes, or words, dots, dashes and stars."""
+    """A key in quotes, in Spark's dialect in backticks, or words, dots, dashes and stars."""
     token = cursor.token
     if token is not None and token.token_type is TokenType.STRING:
         return cursor.string()
+    if token is not None and token.token_type is TokenType.IDENTIFIER and cursor.is_spark:
+        return cursor.name()
     start = cursor.index
     while not cursor.at_end() and not cursor.peek("="):
         cursor.index += 1

@@ -9,7 +9,7 @@ from maintenance.errors import DataError, SchemaError, SqlError, UnsupportedErro
 from maintenance.sql import Session
 from tests.tables import open_warehouse
 
-MERGES = "SET spark.paimon.write.merge-schema = true"
+MERGES = "SET `spark.paimon.write.merge-schema` = true"
 WIDENS = "SET spark.paimon.write.merge-schema.type-widening = true"
 
 

@@ -125,6 +125,20 @@ def test_queries_travel_by_versions_hints_and_settings(tmp_path: Path) -> None:
     assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
 
 
+def test_in_flink_the_key_of_an_option_alone_is_set_for_all_tables(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    session.sql("SET 'scan.snapshot-id' = '1'")
+    assert rows(session, "SELECT COUNT(*) FROM t") == [(2,)]
+    session.sql("SET 'paimon.*.*.t.scan.snapshot-id' = '2'")
+    assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)], "what names the table wins"
+    with pytest.raises(SqlError, match="expected an integer"):
+        session.sql("SET 'scan.snapshot-id' = 'x'")
+    with pytest.raises(SqlError, match="is not a setting that this engine honours"):
+        session.in_dialect("spark").sql("SET scan.snapshot-id = 1")
+    assert rows(session.in_dialect("spark"), "SELECT COUNT(*) FROM t") == [(3,)]
+
+
 def test_flinks_options_read_an_earlier_state_with_the_present_columns(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("CREATE TABLE grown (id INT, name STRING, gone INT)")
