@@ -1,6 +1,5 @@
 """Data files of every format and codec, of several formats in one table, and without key columns: both sides agree."""
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -8,13 +7,14 @@ from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from maintenance.operations.compaction.compact import compact
 from maintenance.types.data_type import DataType, parse_type
-from maintenance.types.values import Value
+from maintenance.types.values import Value, values_of_arrow
 from tests.data_files import holds_everywhere
 from tests.examples import examples
 from tests.golden.case import extract
@@ -217,36 +217,59 @@ def test_nested_columns_in_both_directions(java: JavaProcess, file_format: str, 
 
 
 @pytest.fixture(scope="module")
-def java_in_shanghai() -> Iterator[JavaProcess]:
-    """The Java core on a machine in another time zone."""
-    before = os.environ.get("JAVA_TOOL_OPTIONS")
-    os.environ["JAVA_TOOL_OPTIONS"] = "-Duser.timezone=Asia/Shanghai"
-    process = JavaProcess()
-    try:
-        process.rows  # noqa: B018
-        yield process
-    finally:
+def java_in() -> Iterator[Callable[[str], JavaProcess]]:
+    """Starts the Java core on a machine in another time zone."""
+    started: dict[str, JavaProcess] = {}
+
+    def start(zone: str) -> JavaProcess:
+        if zone not in started:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("JAVA_TOOL_OPTIONS", f"-Duser.timezone={zone}")
+                started[zone] = JavaProcess()
+                started[zone].rows  # noqa: B018
+        return started[zone]
+
+    yield start
+    for process in started.values():
         process.close()
-        os.environ.pop("JAVA_TOOL_OPTIONS")
-        if before is not None:
-            os.environ["JAVA_TOOL_OPTIONS"] = before
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("legacy", ["true", "false"])
 @pytest.mark.usefixtures("java")
 def test_orc_timestamps_of_a_writer_in_another_time_zone(
-    java_in_shanghai: JavaProcess, tmp_path: Path, legacy: str
+    java_in: Callable[[str], JavaProcess], tmp_path: Path, legacy: str
 ) -> None:
     """The clock of the writer is undone, also in summers of its history and for years beyond nanoseconds."""
     values = {text: tuple(v for v in BY_JAVA_IN_ORC[text] if v is not None) for text in EVERY if "TIMESTAMP" in text}
     columns = columns_of(values)
     options = {"bucket": "-1", "file.format": "orc", "orc.timestamp-ltz.legacy.type": legacy}
     warehouse = str(tmp_path)
-    java_in_shanghai.create_table(warehouse, "db.t", columns, ((), ()), options)
+    java = java_in("Asia/Shanghai")
+    java.create_table(warehouse, "db.t", columns, ((), ()), options)
     rows = rows_of(range(12), 0, values)
-    java_in_shanghai.write(warehouse, "db.t", rows)
+    java.write(warehouse, "db.t", rows)
     assert sorted(rows_in(table_of(warehouse).to_arrow()), key=itemgetter(1)) == rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("zone", ["Asia/Shanghai", "America/New_York"])
+def test_orc_timestamps_around_1970_of_a_writer_in_another_time_zone(
+    java: JavaProcess, java_in: Callable[[str], JavaProcess], tmp_path: Path, zone: str
+) -> None:
+    """Writers cut their seconds off towards 1970 by their own clock."""
+    columns = [("id", "INT"), ("t3", "TIMESTAMP(3)"), ("t6", "TIMESTAMP(6)"), ("t9", "TIMESTAMP(9)")]
+    columns += [("r", "ROW<t TIMESTAMP(3)>")]
+    millis = [1000 * second + part for second in range(-100_000, 100_001, 4_000) for part in (0, 1, 999)]
+    rows = [(n, m * 10**6, m * 10**6 + 1000, m * 10**6 + 1001, (m * 10**6,)) for n, m in enumerate(millis)]
+    writer = java_in(zone)
+    writer.create_table(str(tmp_path), "db.t", columns, ((), ()), {"bucket": "-1", "file.format": "orc"})
+    writer.write(str(tmp_path), "db.t", rows)
+    assert sorted(java.rows(str(tmp_path), "db.t")) == rows
+    ours = table_of(str(tmp_path)).to_arrow().sort_by("id")
+    for number, name in enumerate(("t3", "t6", "t9"), start=1):
+        assert values_of_arrow(ours.column(name)) == [row[number] for row in rows]
+    assert values_of_arrow(pc.struct_field(ours.column("r"), "t")) == [row[1] for row in rows]
 
 
 @pytest.mark.parametrize("name", ["v1_pk", "v1_app", "v1_explicit", "none_pk", "v2_pk"])

@@ -23,7 +23,7 @@ from maintenance.format.data_format import (
 from maintenance.format.orc.map_keys import check_map_keys
 from maintenance.format.orc.stripes import matching_stripes
 from maintenance.format.orc.tail import OrcTail
-from maintenance.format.orc.timestamps import ExactStripes, has_foreign_clock, is_legacy
+from maintenance.format.orc.timestamps import ExactStripes, is_legacy, is_wrong_in_arrow
 from maintenance.format.orc.writer import prepare_writer
 from maintenance.format.orc.zones import is_missing_database, missing_database
 from maintenance.types.arrow import element_of, map_parts
@@ -59,7 +59,7 @@ class _OrcReader:
         """The stripes that the filter does not rule out."""
         self._check_columns(fields)
         self._safely(lambda: check_map_keys(self._source, fields, self._path))
-        if self._safely(lambda: self._legacy and has_foreign_clock(self._source, fields)):
+        if self._safely(lambda: is_wrong_in_arrow(self._source, fields, legacy=self._legacy)):
             self._exact = self._exact_stripes()
         for number in self._stripes(selection):
             yield self._natural(self._stripe(number, fields), fields)

@@ -2,14 +2,15 @@
 
 Arrow decodes them to nanoseconds, which end in 2262, and takes TIMESTAMP_LTZ for instants. But unless
 `orc.timestamp-ltz.legacy.type` is false, Paimon stores the local time of the writing machine as if it were UTC; stripes
-name the zone, so reads can convert it back whatever the zone of this machine.
+name the zone, so reads can convert it back whatever the zone of this machine. Writers in other zones than UTC also make
+Arrow wrong by a second for times around 1970: whether seconds were cut off towards 1970 is up to the writer's clock.
 
 Arrow is given the file with another footer, where timestamps are whole numbers: their seconds, in whatever nesting.
 Only the nanoseconds are decoded here, in the same order as the seconds.
 Source: ORC specification v1, Java `TimestampTreeReader`, `OrcTimestampColumnVector`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ import pyarrow.compute as pc
 from pyarrow import orc
 
 from maintenance.errors import UnsupportedError
+from maintenance.format.bytes.protobuf import Message, messages, number_of, numbers, parse_message
+from maintenance.format.bytes.varint import unzigzag
 from maintenance.format.orc.integers import decode_integers
 from maintenance.format.orc.tail import Kind, OrcTail, StreamKind, Stripe, StripeStreams, with_kind
 from maintenance.format.rows.nested import entries, rebuilt
@@ -29,6 +32,9 @@ EPOCH = 1_420_070_400  # 2015-01-01 00:00:00, from which ORC counts seconds
 _UTC = ("", "UTC", "GMT", "Etc/UTC", "Z")
 _DIRECT_V2 = 2
 _UNIT_DIGITS = {"ms": 3, "us": 6}
+_TIMES = 9  # of statistics
+# Milliseconds: a day for the window, and one since old writers say bounds by their own clock alone.
+_AROUND = 2 * 86_400_000
 
 Seconds = Callable[[np.ndarray], np.ndarray]
 
@@ -38,17 +44,39 @@ def is_legacy(options: Mapping[str, str]) -> bool:
     return ORC_TIMESTAMP_LTZ_LEGACY_TYPE.of(options)
 
 
-def has_foreign_clock(source: pa.NativeFile, fields: Sequence[DataField]) -> bool:
-    """Whether TIMESTAMP_LTZ are among the columns, and a clock other than UTC wrote them."""
-    if not any(_has_ltz(field.type) for field in fields):
+def is_wrong_in_arrow(source: pa.NativeFile, fields: Sequence[DataField], *, legacy: bool) -> bool:
+    """Whether a clock other than UTC wrote timestamps that Arrow decodes to others. `legacy`: see above."""
+    times = {root for field in fields for root in _times_in(field.type)}
+    if not times:
         return False
     tail = OrcTail.read(source)
+    if not (legacy and "TIMESTAMP_LTZ" in times) and not _may_be_around_1970(tail):
+        return False
     return any(tail.streams(source, stripe).time_zone not in _UTC for stripe in tail.stripes)
 
 
-def _has_ltz(data_type: DataType) -> bool:
-    inner = (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields))
-    return data_type.root == "TIMESTAMP_LTZ" or any(part is not None and _has_ltz(part) for part in inner)
+def _times_in(data_type: DataType) -> Iterator[str]:
+    """The roots of all timestamps in a type."""
+    if data_type.is_timestamp:
+        yield data_type.root
+    for part in (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields)):
+        if part is not None:
+            yield from _times_in(part)
+
+
+def _may_be_around_1970(tail: OrcTail) -> bool:
+    """Whether the statistics of the file's timestamps leave it open that some are."""
+    statistics = tail.statistics()
+    numbered = [number for number, orc_type in enumerate(tail.types) if orc_type.kind == Kind.TIMESTAMP]
+    return any(number >= len(statistics) or _is_around_1970(statistics[number]) for number in numbered)
+
+
+def _is_around_1970(statistics: Message) -> bool:
+    if number_of(statistics, 1, 1) == 0:
+        return False  # of values
+    bounds = [part for content in messages(statistics, _TIMES) for part in parse_message(content)]
+    low, high = (list(numbers(bounds, utc)) or list(numbers(bounds, local)) for utc, local in ((3, 1), (4, 2)))
+    return not (low and high) or (unzigzag(low[0]) <= _AROUND and unzigzag(high[0]) >= -_AROUND)
 
 
 class ExactStripes:
