@@ -14,6 +14,7 @@ from maintenance.metadata.partition_value import PartitionValue
 from maintenance.predicate.moments import NANOS_PER_SECOND, nanos_of_text, text_of_nanos
 from maintenance.spelling import suggestion
 from maintenance.sql.cursor import Cursor
+from maintenance.sql.dialects import Flink
 from maintenance.table.format_table import FormatTable
 from maintenance.table.partitions import live_partitions, partition_names
 from maintenance.table.table import Table
@@ -24,10 +25,14 @@ from maintenance.types.values import Value
 
 @dataclass(frozen=True, slots=True)
 class PartitionLiteral:
-    """A value of a partition column. `text`: None = NULL; `is_moment`: it is written as a TIMESTAMP."""
+    """A value of a partition column.
+
+    Attributes: `text`: None = NULL; `is_moment`: it is written as a TIMESTAMP; `fills_char`: a CHAR gets blanks.
+    """
 
     text: str | None
     is_moment: bool = False
+    fills_char: bool = False
 
 
 Written = Mapping[str, PartitionLiteral]
@@ -61,7 +66,7 @@ def _literal(cursor: Cursor) -> PartitionLiteral:
         return PartitionLiteral(cursor.string())
     if cursor.take("TIMESTAMP"):
         return PartitionLiteral(cursor.string(), is_moment=True)
-    return PartitionLiteral(cursor.option_value())
+    return PartitionLiteral(cursor.option_value(), fills_char=cursor.source.dialect is not Flink)
 
 
 def partition_of(table: Table, written: Written, zone: str) -> PartitionValue:
@@ -148,12 +153,15 @@ def _texts(table: Table, written: Written, zone: str) -> dict[str, str | None]:
                 f"table {table.identifier}",
                 f"They are: {', '.join(fields) or 'none'}.{suggestion(name, fields)}",
             )
-    return {
-        name: literal.text
-        if literal.text is None or not literal.is_moment or fields[name].root != "TIMESTAMP_LTZ"
-        else _with_zone(literal.text, zone)
-        for name, literal in written.items()
-    }
+    return {name: _text(literal, fields[name], zone) for name, literal in written.items()}
+
+
+def _text(literal: PartitionLiteral, kind: DataType, zone: str) -> str | None:
+    if literal.text is not None and literal.fills_char and kind.root == "CHAR":
+        return literal.text.ljust(kind.length or 1)
+    if literal.text is None or not literal.is_moment or kind.root != "TIMESTAMP_LTZ":
+        return literal.text
+    return _with_zone(literal.text, zone)
 
 
 def _with_zone(text: str, zone: str) -> str:

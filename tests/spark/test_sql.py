@@ -189,6 +189,42 @@ WINDOWS = (
 )
 
 
+CHARS = (
+    "SELECT k, c, concat(d, '|'), r.x FROM t ORDER BY k", "SELECT k FROM t WHERE c = 'ab'",
+    "SELECT k FROM t WHERE c IN ('ab', 'x')", "SELECT k FROM t WHERE c IN ('ab', NULL)", "SELECT k FROM t WHERE c = d",
+    "SELECT k FROM t WHERE c = s", "SELECT k FROM t WHERE c BETWEEN 'ab' AND 'ab'", "SELECT k FROM t WHERE c <= 'ab'",
+    "SELECT x.k FROM t AS x JOIN t AS y ON x.c = y.d", "SELECT k FROM (SELECT k, c AS e FROM t) WHERE e = 'ab'",
+    "SELECT k FROM t WHERE upper(c) = 'AB'", "SELECT k FROM t WHERE c LIKE 'ab'", "SELECT max(length(c)) AS n FROM t",
+)  # fmt: skip
+
+
+def test_chars_are_filled_up_as_spark_does(tmp_path: Path, spark: SparkSession) -> None:
+    options = {"warehouse": str(tmp_path)}
+    alone, with_spark = Session(options), Session(options, spark)
+    alone.sql("CREATE TABLE t (k INT, c CHAR(5), d CHAR(3), s STRING, r STRUCT<x: CHAR(2)>)")
+    for number, session in enumerate((alone, with_spark)):
+        made = "named_struct('x', 'q')"
+        session.sql(f"INSERT INTO t VALUES ({number}, 'ab', 'ab', 'ab', {made}), (9, 'abcde', NULL, 'abcde', NULL)")
+    for text in CHARS:
+        assert rows(with_spark, text) == rows(alone, text), text
+    with_spark.sql("UPDATE t SET d = 'x' WHERE c = 'ab' AND k = 0")
+    with_spark.sql("DELETE FROM t WHERE c = 'abcde'")
+    merged = "(SELECT 1 AS j) AS z ON k = j AND c = 'ab' WHEN MATCHED THEN UPDATE SET c = 'm'"
+    with_spark.sql(f"MERGE INTO t USING {merged}")
+    assert rows(alone, "SELECT k, c, d FROM t ORDER BY k") == [[0, "ab   ", "x  "], [1, "m    ", "ab "]]
+
+
+def test_conditions_of_changes_name_what_is_known_of_rows(tmp_path: Path, spark: SparkSession) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark)
+    session.sql("CREATE TABLE t (k INT, v INT) TBLPROPERTIES ('row-tracking.enabled' = 'true')")
+    session.sql("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+    session.sql("UPDATE t SET v = _ROW_ID + 10 WHERE _ROW_ID = 1 AND _SEQUENCE_NUMBER = 1")
+    session.sql("DELETE FROM t WHERE _ROW_ID = 2")
+    merged = "(SELECT 0 AS r) AS s ON t._ROW_ID = s.r WHEN MATCHED AND t._SEQUENCE_NUMBER = 1 THEN UPDATE SET v = 7"
+    session.sql(f"MERGE INTO t USING {merged}")
+    assert rows(session, "SELECT *, _ROW_ID FROM t ORDER BY k") == [[1, 7, 0], [2, 11, 1]]
+
+
 @pytest.mark.slow
 def test_windows_are_the_same(tmp_path: Path, spark: SparkSession) -> None:
     options = {"warehouse": str(tmp_path)}

@@ -1,4 +1,7 @@
-"""Delete tags by name, and what only they used: procedure `delete_tag`. Source: metadata section 10.2."""
+"""Delete tags by name, and what only they used: procedure `delete_tag`. Source: metadata section 10.2, `TagManager`.
+
+As in Paimon, the procedure and Spark's statement take names of tags that are not there; Python's function does not.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +19,17 @@ from maintenance.table.table import Table
 
 @dataclass(frozen=True, slots=True)
 class DeleteTag:
-    """Which tags go."""
+    """Which tags go. `must_exist`: a name that no tag has is an error, instead of nothing to do."""
 
     names: Annotated[Sequence[str], Param("Names of the tags.", name="tag", others=("tag_name", "tags"))]
+    must_exist: bool = False
 
 
 def plan(run: Run, table: Table, request: DeleteTag) -> Plan[DeleteTag, ExpireTagsReport]:
     """The tags, and the files that only they use."""
     table_options.check_keepable(table.options, table.identifier)
-    due = {name: table.tags.get(name) for name in request.names}
+    find = table.tags.get if request.must_exist else table.tags.find
+    due = {name: tag for name in request.names if (tag := find(name)) is not None}
 
     def held(name: str) -> str:
         return f"of snapshot {due[name].snapshot.id}, {committed(due[name].snapshot)}"
@@ -53,4 +58,4 @@ def delete_tag(
     Raises: NotFoundError: a tag does not exist, nothing is deleted then; CorruptFileError, UnsupportedError: as
         `expire_tags`.
     """
-    return OPERATION.run(Run.of(spark, progress, into), table, DeleteTag(names), dry_run=dry_run)
+    return OPERATION.run(Run.of(spark, progress, into), table, DeleteTag(names, must_exist=True), dry_run=dry_run)

@@ -19,6 +19,7 @@ from maintenance.scan.split import AnySplit, Split
 from maintenance.sql.query.carried import carried, carried_schema
 from maintenance.sql.query.case_names import marked_rows, plain
 from maintenance.sql.query.relations import PlannedTable, Relation, fields_of_view, predicate_of
+from maintenance.types.casts.text import filled_up
 
 # Of a value in memory, where its type tells nothing.
 _LEAST_BYTES = 4
@@ -75,7 +76,9 @@ class RelationDataset(ds.Dataset):  # type: ignore[misc]
         own = [plain(name) for name in schema.names]
         try:
             for rows in self._tables(own):
-                ordered = carried(rows.select(own), [by_name[name] for name in own])
+                fields = [by_name[name] for name in own]
+                known = filled_up(rows.select(own), fields) if self._relation.fills_chars else rows.select(own)
+                ordered = carried(known, fields)
                 yield from marked_rows(ordered, self._relation.same).cast(schema).to_batches()
         except BaseException as error:
             self.failure = error

@@ -30,6 +30,7 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.sql.zones import duck_zone
 from maintenance.table.rows import WHOLE_TABLE_MEMORY
+from maintenance.types.casts.text import filled_up
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField
 
@@ -126,7 +127,8 @@ def _run(
             if isinstance(view, PlannedTable):
                 datasets[relation.name] = RelationDataset(relation, view)
             else:
-                rows = carried(view.to_arrow(), fields_of_view(view))
+                rows, fields_there = view.to_arrow(), fields_of_view(view)
+                rows = carried(filled_up(rows, fields_there) if relation.fills_chars else rows, fields_there)
                 connection.register(relation.name, marked_rows(rows, relation.same))
         is_joined = len(resolved.relations) + len(resolved.bound) > 1
         tables = held(list(datasets.values()), WHOLE_TABLE_MEMORY) if is_joined else None

@@ -63,7 +63,7 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
     if not isinstance(view, Table) or not is_local(view.location):
         return None
     columns = relation.needed()
-    if not _are_plain(columns):
+    if not _are_plain(columns) or any(map(relation.is_filled, columns)):
         return None
     try:
         there = _files_of(view, [column.name for column in columns], relation.condition)

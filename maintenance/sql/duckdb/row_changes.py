@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from maintenance.errors import DataError
-from maintenance.format.rows.system_fields import POSITION, ROW_ID
+from maintenance.format.rows.system_fields import POSITION, ROW_ID, SEQUENCE_NUMBER
 from maintenance.format.variant.extension import as_stored
 from maintenance.operations.rows import evolved
 from maintenance.operations.rows.change_writer import ChangeWriter
@@ -63,6 +63,7 @@ from maintenance.table.planning import branches_of
 from maintenance.table.rows import read_splits
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
+from maintenance.types.casts.text import filled_up, with_blanks
 from maintenance.types.data_type import DataField, DataType
 from maintenance.write.conversion import converted
 
@@ -176,7 +177,7 @@ def _concerns(
 
 
 def _in_files(session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
-    state = TargetState.of(table, None, whole_rows(table))
+    state = TargetState.of(table, None, _columns(table, change))
     old = state.rows()
     rows = _changed(session, table, _seen(table, old), change)
     gone = rows.filter(pc.not_equal(rows.column(KIND), INSERTED)).column(_ROW)
@@ -189,7 +190,7 @@ def _in_files(session: "SessionState", table: Table, change: RowChange, writer: 
 
 def _by_row_id(session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
     """Write the columns that change alone."""
-    state = TargetState.of(table, None, whole_rows(table))
+    state = TargetState.of(table, None, _columns(table, change))
     old = rows_with_ids(None, state)
     assert isinstance(old, pa.Table)
     rows = _changed(session, table, _seen(table, old), change)
@@ -205,9 +206,20 @@ def _updated(table: Table, change: RowChange) -> list[str]:
     return [name for name in table.schema.field_names if any(v is None or name in v for v in updates)]
 
 
+_TRACKED = (ROW_ID, SEQUENCE_NUMBER)
+
+
+def _columns(table: Table, change: RowChange) -> tuple[DataField, ...]:
+    """The columns to read: the table's, the ids of rows that are tracked, and their sequence numbers if named."""
+    columns = [column for part in parts_of(change) if part is not None for column in part.find_all(exp.Column)]
+    is_named = any(column.name == SEQUENCE_NUMBER.name for column in columns)
+    return (*whole_rows(table), *([SEQUENCE_NUMBER] if is_named and table.model.tracks_rows else []))
+
+
 def _seen(table: Table, old: pa.Table) -> pa.Table:
-    """What a statement can name of the rows: the columns, and the ids of rows that are tracked."""
-    return old.select([*table.schema.field_names, *(name for name in old.column_names if name == ROW_ID.name)])
+    """What a statement can name of the rows: the columns, and what is known of rows that are tracked."""
+    tracked = [field.name for field in _TRACKED if field.name in old.column_names]
+    return old.select([*table.schema.field_names, *tracked])
 
 
 def _written(table: Table, old: pa.Table, rows: pa.Table) -> pa.Table:
@@ -229,8 +241,9 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
 
     Only new values are computed. All others are taken from the old rows, so that they stay as they are.
     """
-    fields = [*table.schema.fields, *(ROW_ID for name in old.column_names if name == ROW_ID.name)]
-    target = with_declared(carried(old.select([field.name for field in fields]), fields), fields)
+    fields = [*table.schema.fields, *(field for field in _TRACKED if field.name in old.column_names)]
+    seen, is_flink = old.select([field.name for field in fields]), change.source.dialect is Flink
+    target = with_declared(carried(seen if is_flink else filled_up(seen, fields), fields), fields)
     bound = {**change.bound, TARGET: target.append_column(_ROW, pa.array(np.arange(old.num_rows)))}
     computed = _computed(table, change)
     resolved = prepared(session, _query(change, computed), change.source, bound)
@@ -254,6 +267,8 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
             for place, (number, each) in enumerate(computed)
             if each.name == column.name and change.clauses[number].keeps_fields
         }
+        if not is_flink:
+            own = {number: with_blanks(value, column.type) for number, value in own.items()}
         columns.append(_merged(table, column, old, found.column(_ROW), chosen, own, keeping))
     return pa.Table.from_arrays(columns, names=[KIND, _ROW, *table.schema.field_names])
 

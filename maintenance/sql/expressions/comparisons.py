@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted, is_plain, tried
+from maintenance.sql.expressions.declared import of_one_length
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import STRING
 from maintenance.sql.expressions.ordering import is_nested, key
@@ -68,6 +69,8 @@ def _compared(call: Call) -> exp.Expr:
     common = _compared_kind(call.kinds, is_flink=call.is_flink)
     assert common is not None
     if not call.is_flink:
+        if not isinstance(call.written, exp.Between):
+            call.arguments = of_one_length(call.arguments)
         made = comparison(call.name, alike(call.arguments, common, is_flink=False), common)
         return made if call.name in ("<=>", "distinct") else where_known(call.arguments, common, made)
     sides = alike(call.arguments, common, is_flink=True)

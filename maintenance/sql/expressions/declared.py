@@ -44,6 +44,24 @@ def as_first(values: Sequence[Typed]) -> Sequence[Typed]:
                      if each.kind == STRING and each.char_length is None else each for each in others)]  # fmt: skip
 
 
+def of_one_length(values: Sequence[Typed]) -> list[Typed]:
+    """What Spark compares: beside columns of CHAR, literals and other such columns are filled up to the longest.
+
+    Source: Spark's `ApplyCharTypePadding`, which knows neither BETWEEN nor a NULL in IN.
+    """
+    lengths = [_length_in_spark(each) for each in values]
+    if len(set(lengths)) < 2 or None in lengths or all(each.text is not None for each in values):
+        return list(values)
+    longest = max(length or 0 for length in lengths)
+    return [Typed(filled_up(each.node, longest), each.kind, each.written) for each in values]
+
+
+def _length_in_spark(value: Typed) -> int | None:
+    """Of a literal, or a column that is a CHAR; None of all others."""
+    is_column = isinstance(value.written.unnest(), exp.Column)
+    return len(value.text) if value.text is not None else value.char_length if is_column else None
+
+
 def of_call(call: Call) -> DataType | None:
     """The type of a call with its length and NOT NULL; None if that is not known."""
     if call.name in _OPERATORS:

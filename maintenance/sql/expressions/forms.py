@@ -13,7 +13,7 @@ from maintenance.sql.expressions import kinds, logic, refusals
 from maintenance.sql.expressions.aggregates import SPREADS
 from maintenance.sql.expressions.comparisons import alike, compared_kind, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
-from maintenance.sql.expressions.declared import as_first, common_char
+from maintenance.sql.expressions.declared import as_first, common_char, of_one_length
 from maintenance.sql.expressions.encodings import escaping
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.json_functions import json_value
@@ -179,7 +179,7 @@ def _in(typing: Typing, node: exp.In, scope: Scope) -> Typed:
     kind = compared_kind([value.kind for value in values], is_flink=typing.is_flink)
     if kind is None:
         raise refusals.no_such_types(typing.source, node, "in", [value.kind for value in values])
-    compared = as_first(values) if typing.is_flink else values
+    compared = as_first(values) if typing.is_flink else of_one_length(values)
     value, *listed = alike(compared, kind, is_flink=typing.is_flink)
     made: exp.Expr = exp.In(this=apart(value), expressions=listed)
     fails = [may_fail(each, kind) or logic.can_fail(node) for each, node in zip(values[2:], listed[1:], strict=True)]

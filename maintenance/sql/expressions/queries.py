@@ -265,7 +265,9 @@ class Queries:
             made = exp.Alias(this=made, alias=alias)
         elif not isinstance(made, exp.Column) and name:
             made = exp.alias_(made, name, quoted=True)
-        return [(made, [(name, value.kind)], [(name, value.declared)])]
+        # In Spark only a column is a CHAR, no literal.
+        own = value.declared if self.typing.is_flink or isinstance(inner, exp.Column) else None
+        return [(made, [(name, value.kind)], [(name, own)])]
 
     def _generated(self, output: exp.Expr, inner: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         rows = rows_of(self.typing, inner, scope)
@@ -351,7 +353,7 @@ class Queries:
             scope.declared[name] = _renamed(node, [(column.name, column.type) for column in relation.fields()])
         elif node.name in self.resolved.bound:
             scope.declared[name] = _renamed(node, declared_types(self.resolved.bound[node.name].schema))
-        elif self.typing.is_flink:
+        elif self.typing.is_flink or not isinstance(node, exp.Values):
             scope.declared[name] = _renamed(node, _declared_of(node, scope))
         for join in node.args.get("joins") or ():
             self._source(join, "this", scope)

@@ -188,7 +188,7 @@ def _at(relation: Relation, source: Source, plan: RefreshPlan) -> Relation:
     condition = reading_condition(plan.choices, source.projections)
     if condition is not None and _is_understood(relation, condition):
         where.append(condition)
-    return Relation(relation.name, relation.path, relation.view, options, where, relation.limit, relation.mentioned)
+    return replace(relation, options=options, where=where, _opened=None, _fields=None)
 
 
 def _options(source: Source, plan: RefreshPlan) -> dict[str, str]:

@@ -15,8 +15,10 @@ from maintenance.spark.types import spark_type
 from maintenance.spark.variants import collected, has_variants
 from maintenance.sql.expressions.kinds import NULL, VARIANT
 from maintenance.sql.query.carried import uncarried
+from maintenance.sql.query.relations import Relation
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
+from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.types.arrow import arrow_type, data_type_of_arrow, has_nanos
 from maintenance.types.data_type import DataField, DataType
 
@@ -122,9 +124,35 @@ def cast_frame(frame: "DataFrame", fields: Sequence[DataField], last: str | None
 
 def frame_of(spark: "SparkSession", resolved: Resolved) -> "DataFrame":
     """The DataFrame of a query."""
-    opened = {name: relation.opened() for name, relation in resolved.relations.items()}
-    frames = {name: view.to_spark(spark, where=resolved.relations[name].condition) for name, view in opened.items()}
+    frames = {name: _frame_of(spark, relation) for name, relation in resolved.relations.items()}
     return frame_over(spark, resolved.tree, frames)
+
+
+def _frame_of(spark: "SparkSession", relation: Relation) -> "DataFrame":
+    view = relation.opened()
+    # Not all rows have all metadata columns.
+    columns = [column.name for column in relation.needed()] if isinstance(view, MetadataView) else None
+    return _filled(view.to_spark(spark, columns, relation.condition), relation)
+
+
+# Under this key Spark keeps what a text is declared as, and fills up what a CHAR is compared with.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def _filled(frame: "DataFrame", relation: Relation) -> "DataFrame":
+    """The rows with each CHAR filled up with blanks, as Spark does it for tables of its own."""
+    from pyspark.sql import functions
+
+    filled = {column.name: column.type.length or 1 for column in relation.fields()
+              if relation.is_filled(column) and column.type.root == "CHAR"}  # fmt: skip
+    columns = []
+    for name in frame.columns:
+        column = functions.col("`" + name.replace("`", "``") + "`")
+        if name in filled:
+            declared = {_DECLARED: f"char({filled[name]})"}
+            column = functions.rpad(column, filled[name], " ").alias(name, metadata=declared)
+        columns.append(column)
+    return frame.select(*columns) if filled else frame
 
 
 def frame_over(spark: "SparkSession", tree: exp.Expr, frames: "Mapping[str, DataFrame]") -> "DataFrame":

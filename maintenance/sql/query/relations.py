@@ -19,6 +19,7 @@ from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.table.system.row_tracking import RowTrackingView
 from maintenance.table.system.view import AnyView
 from maintenance.table.table import Table
+from maintenance.types.casts.text import has_chars
 from maintenance.types.data_type import DataField
 
 Readable = AnyView | GlobalView | ObjectTable | FormatTable | MetadataView
@@ -38,6 +39,7 @@ class Relation:
         mentioned: names in the query, in lower case: every column that a filter may need is among them.
         same: names that differ only in case, in lower case: the query has others for them, see `case_names`.
         keeps_schema: see `TableHandle`.
+        fills_chars: whether each CHAR has the blanks that Spark reads it with, whatever is stored.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Relation:
     mentioned: frozenset[str] = frozenset()
     same: frozenset[str] = frozenset()
     keeps_schema: bool = False
+    fills_chars: bool = False
     _opened: Readable | None = field(default=None, repr=False)
     _fields: Sequence[DataField] | None = field(default=None, repr=False)
 
@@ -85,14 +88,19 @@ class Relation:
         return self._fields
 
     def understands(self, condition: str) -> bool:
-        """Whether a scan can test a condition over the columns."""
+        """Whether a scan can test a condition over the columns, which are there as they are stored."""
         view = self.opened()
         tracked = tracked_fields(view) if isinstance(view, Table) else ()
         try:
-            parse(plain(condition), (*fields_of_view(view), *tracked))
+            stored = [column for column in fields_of_view(view) if not self.is_filled(column)]
+            parse(plain(condition), (*stored, *tracked))
         except PaimonError:  # more than a scan understands: the engine that runs the query judges it
             return False
         return True
+
+    def is_filled(self, column: DataField) -> bool:
+        """Whether a column has other values than those that are stored."""
+        return self.fills_chars and has_chars(column.type)
 
     def needed(self) -> list[DataField]:
         """The columns that the query may look at, at least one."""

@@ -160,7 +160,7 @@ class _Tables:
         start = first.meta.get("start")
         try:
             relation = Relation(name, path, session.view(path) if known is None else known, options)
-            relation.keeps_schema = keeps_schema
+            relation.keeps_schema, relation.fills_chars = keeps_schema, session.dialect == "spark"
             relation.opened()
         except NotFoundError as error:
             if start is None or "$" in node.name or options:

@@ -25,6 +25,7 @@ from maintenance.sql.schema_evolution import by_name, change_columns, changed_fi
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
+from maintenance.types.casts.text import filled_up
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Insert:
             rows = run_query(session.writing, self.query, self.cursor, targets)
         for name, value in columns.items():
             rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
+        if session.dialect == "spark":
+            rows = filled_up(rows, table.schema.fields)
         if self.overwrites:
             table.overwrite_arrow(rows, Overwrite(None if target is None else [target], self._dynamic(session)))
         elif isinstance(table, Table) and has_upserts(session, table):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.errors import PredicateError, SqlError, UnsupportedError
+from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
 from maintenance.operations.operation import Run
 from maintenance.operations.rows.assignments import resolved
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
@@ -35,6 +36,7 @@ from maintenance.sql.schema_evolution import by_name, change_columns, merging_of
 from maintenance.sql.settings import MERGES_SCHEMA
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.table import Table
+from maintenance.types.casts.text import has_chars
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
@@ -82,6 +84,8 @@ class Delete:
 
     def _is_simple(self, session: "SessionState", table: Table, where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
+        if _is_for_query(session, table, [self.where]):
+            return False
         on_spark = not session.engine.is_embedded and not _reads_tables(session, [self.where])
         if self.where is None or on_spark:
             return True
@@ -140,6 +144,9 @@ class Update:
 
     def _is_simple(self, session: "SessionState", table: Table, texts: Mapping[str, str], where: str | None) -> bool:
         """Whether the operation evaluates it by itself."""
+        columns = [exp.column(name) for name in self._values(table)]
+        if _is_for_query(session, table, [self.where, *self.assignments.values(), *columns]):
+            return False
         if not session.engine.is_embedded:
             return not _reads_tables(session, [self.where, *self.assignments.values()])
         if self.where is not None and where is None:
@@ -215,8 +222,9 @@ class Merge:
         ]
         change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on, names=names)
         spark = session.spark
-        if spark is None:
-            return change_rows(session, table, change, writer)
+        named = [*map(exp.column, table.schema.field_names), *parts_of(change)]
+        if spark is None or _is_for_query(session, table, named, [SEQUENCE_NUMBER.name]):
+            return change_rows(session.alone(), table, change, writer)
         from maintenance.sql.query.on_spark import frame_of
 
         aliases = {target.alias_or_name: TARGET, using.alias_or_name: SOURCE}
@@ -374,6 +382,23 @@ def _reads_tables(session: "SessionState", nodes: Iterable[exp.Expr | None]) -> 
     queries = [query for node in nodes if node is not None for query in node.find_all(exp.Query)]
     paths = [tuple(part.name for part in table.parts) for query in queries for table in query.find_all(exp.Table)]
     return any(session.existing(path) is not None or session.sql_view(path) is not None for path in paths)
+
+
+_TRACKED = (ROW_ID.name, SEQUENCE_NUMBER.name)
+
+
+def _is_for_query(
+    session: "SessionState", table: Table, nodes: Iterable[exp.Expr | None], tracked: Sequence[str] = _TRACKED
+) -> bool:
+    """Whether an expression of Spark's dialect names what a query in this process knows, and operations do not.
+
+    That is a CHAR, which is filled up with blanks. `tracked`: further columns.
+    """
+    if session.dialect != "spark":
+        return False
+    known = {*tracked, *(field.name.lower() for field in table.schema.fields if has_chars(field.type))}
+    columns = [column for node in nodes if node is not None for column in node.find_all(exp.Column)]
+    return any(part.name in known or part.name.lower() in known for column in columns for part in column.parts)
 
 
 def plain_text(node: exp.Expr, names: Sequence[str]) -> str:

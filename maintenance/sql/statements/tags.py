@@ -69,16 +69,14 @@ class RenameTag:
 
 @dataclass(frozen=True, slots=True)
 class DeleteTag:
+    """As in Paimon, a tag that is not there is nothing to do, with or without IF EXISTS."""
+
     path: tuple[str, ...]
     names: tuple[str, ...]
-    if_exists: bool
 
     def run(self, session: "SessionState") -> Result:
         table = session.table(self.path)
-        existing = table.tags.names()
-        going = [name for name in self.names if name in existing or not self.if_exists]
-        if going:
-            delete_tag(table, *going)
+        delete_tag(table, *(name for name in self.names if table.tags.find(name) is not None))
         return Result()
 
 
@@ -95,13 +93,13 @@ def read_tag_change(cursor: Cursor, path: tuple[str, ...]) -> Statement | None:
         cursor.expect("TO")
         return RenameTag(path, old, _tag(cursor))
     if cursor.take("DELETE", "TAG"):
-        if_exists = cursor.if_exists()
+        cursor.if_exists()
         written = [_tag(cursor)]
         while cursor.take(","):
             written.append(_tag(cursor))
         # Spark's grammar has one name, in which Paimon finds several.
         names = [name.strip() for each in written for name in each.split(",")]
-        return DeleteTag(path, tuple(names), if_exists)
+        return DeleteTag(path, tuple(names))
     return None
 
 

@@ -1,5 +1,7 @@
 """Values as texts, and texts and bytes at another length. Source: Java `BinaryStringUtils`, `…ToStringCastRule`."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,7 +9,8 @@ import pyarrow.compute as pc
 from maintenance.errors import DataError
 from maintenance.types.casts.arrays import unscaled
 from maintenance.types.casts.float_text import float_texts
-from maintenance.types.data_type import MAX_LENGTH, DataType
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
+from maintenance.types.nested import Path, Rebuild
 
 
 def text_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:
@@ -16,6 +19,42 @@ def text_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Arra
     if length < (source.length or 1):
         array = pc.utf8_slice_codeunits(array, 0, length)
     return pc.utf8_rpad(array, length, " ") if target.root == "CHAR" else array
+
+
+def has_chars(kind: DataType) -> bool:
+    """Whether a type is a CHAR, or has one inside."""
+    inner = (kind.element, kind.key, kind.value, *(part.type for part in kind.fields))
+    return kind.root == "CHAR" or any(part is not None and has_chars(part) for part in inner)
+
+
+def with_blanks(column: pa.ChunkedArray, kind: DataType) -> pa.ChunkedArray:
+    """A column in which each CHAR is filled up with blanks to its length, as Spark stores and reads it."""
+
+    def leaf(array: pa.Array, target: pa.DataType, path: Path) -> pa.Array:
+        part: DataType | None = kind
+        for name in path:
+            part = None if part is None else _part(part, name)
+        if part is not None and part.root == "CHAR":
+            return pc.utf8_rpad(array, part.length or 1, " ").cast(target)
+        return pa.ExtensionArray.from_storage(target, array) if isinstance(target, pa.BaseExtensionType) else array
+
+    return Rebuild(leaf).column(column, column.type) if has_chars(kind) else column
+
+
+def filled_up(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
+    """The rows `with_blanks`. `fields`: in any order, some of which have one of the columns of the same name."""
+    for field in fields:
+        place = rows.schema.get_field_index(field.name)
+        if place >= 0 and has_chars(field.type):
+            rows = rows.set_column(place, rows.schema.field(place), with_blanks(rows.column(place), field.type))
+    return rows
+
+
+def _part(kind: DataType, name: str) -> DataType | None:
+    """What stands inside a type under a name of `Path`."""
+    if kind.root == "ROW":
+        return next((field.type for field in kind.fields if field.name == name), None)
+    return {"element": kind.element, "key": kind.key or kind.element, "value": kind.value}.get(name)
 
 
 def number_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Array:

@@ -129,6 +129,7 @@ CALLS: list[tuple[str, list[dict[str, Any]] | None, list[dict[str, Any]] | None]
     ("alter_column_default_value('default.t', 'b', 'x')", [{"result": "Success"}], None),
     ("copy('default.t', 'default.u')", None, [{"result": True}]),
     ("delete_tag('default.t', 'b,c')", [{"result": "Success"}], [{"result": True}]),
+    ("delete_tag('default.t', 'c,none')", [{"result": "Success"}], [{"result": True}]),
 ]
 
 

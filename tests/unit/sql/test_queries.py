@@ -5,6 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from maintenance.sql import Session, SqlError
@@ -206,7 +207,7 @@ def test_spark_creates_replaces_renames_and_deletes_tags(tmp_path: Path) -> None
     assert rows(session, "SHOW TAGS t") == []
     for name in ("2024-01-01", "2024-01-02", "2024-01-03"):
         session.sql(f"ALTER TABLE t CREATE TAG `{name}`")
-    session.sql("ALTER TABLE t DELETE TAG `2024-01-01, 2024-01-03`")
+    session.sql("ALTER TABLE t DELETE TAG `2024-01-01, 2024-01-03, none`")
     assert rows(session, "SHOW TAGS t") == [("2024-01-02",)]
 
 
@@ -292,3 +293,42 @@ def test_procedures_by_name_and_dry_run(tmp_path: Path) -> None:
     assert rows(session, "SELECT snapshot_id FROM t$snapshots ORDER BY snapshot_id") == [(1,), (2,)]
     assert rows(session, expire.format("FALSE")) == [(1,)]
     assert rows(session, "SELECT snapshot_id FROM t$snapshots") == [(2,)]
+
+
+CHARS = "c = 'ab'", "c IN ('ab', 'x')", "c = d", "c <=> 'ab      '", "c <= 'ab' AND c >= 'ab'", "'ab' = c"
+NO_CHARS = "c = s", "c IN ('ab', NULL)", "c BETWEEN 'ab' AND 'ab'", "upper(c) = 'AB'", "c LIKE 'ab'"
+
+
+def test_chars_have_blanks_in_sparks_dialect(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (c CHAR(5), d CHAR(3), s STRING, r STRUCT<x: CHAR(2)>, m MAP<CHAR(2), ARRAY<CHAR(2)>>)")
+    values = "'ab', 'ab', 'ab', named_struct('x', 'a'), map('k', array('a', NULL))"
+    session.sql(f"INSERT INTO t VALUES ({values}), (NULL, NULL, NULL, NULL, NULL)")
+    filled = ("ab   ", "ab ", "ab", {"x": "a "}, [("k ", ["a ", None])])
+    assert rows(session, "SELECT * FROM t WHERE s = 'ab'") == [filled]
+    for flink in (session, Session(session.catalog, dialect="flink")):
+        assert rows(flink, "SELECT c FROM t WHERE s = 'ab'") == [("ab   ",)]
+    for found, conditions in ([("ab",)], CHARS), ([], NO_CHARS):
+        for condition in conditions:
+            assert rows(session, f"SELECT s FROM t WHERE {condition}") == found, condition
+    inner = "(SELECT s, c AS e FROM t)"
+    assert rows(session, f"WITH w AS (SELECT * FROM {inner}) SELECT s FROM w WHERE e = 'ab'") == [("ab",)]
+    assert rows(session, "SELECT a.s FROM t AS a JOIN t AS b ON a.c = b.d") == [("ab",)]
+
+
+def test_chars_that_others_stored_have_blanks_in_sparks_dialect(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (c CHAR(3))")
+    session.current().get_table("default.t").write_arrow(pa.table({"c": ["a", "b  "]}))
+    assert rows(session, "SELECT c FROM t ORDER BY c") == [("a  ",), ("b  ",)]
+    assert rows(session, "SELECT count(*) FROM t WHERE c IN ('a', 'b')") == [(2,)]
+
+
+def test_a_partition_of_a_char_has_blanks(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (k INT, c CHAR(3)) PARTITIONED BY (c)")
+    session.sql("INSERT INTO t VALUES (1, 'a')")
+    session.sql("INSERT INTO t PARTITION (c = 'b') VALUES (2)")
+    session.sql("INSERT OVERWRITE t PARTITION (c = 'b') VALUES (3)")
+    session.sql("ALTER TABLE t DROP PARTITION (c = 'a')")
+    assert rows(session, "SELECT * FROM t") == [(3, "b  ")]

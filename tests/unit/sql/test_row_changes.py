@@ -157,3 +157,31 @@ def test_what_flink_assigns_to_no_column(tmp_path: Path, assignment: str) -> Non
         session.sql(f"UPDATE t SET {assignment}")
     session.sql("UPDATE t SET d = CAST(x AS DATE), c = 'a' || 'b'")
     session.sql("INSERT INTO t (k, d) SELECT 2, x FROM t")
+
+
+@pytest.mark.parametrize("options", [TRACKED, f"{TRACKED}, {VECTORS}", f"{TRACKED}, 'data-evolution.enabled' = 'true'"])
+def test_ids_and_sequence_numbers_of_rows_in_conditions(tmp_path: Path, options: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql(f"CREATE TABLE t (k INT, v INT) TBLPROPERTIES ({options})")
+    for values in ("(1, 1), (2, 2)", "(3, 3), (4, 4)"):
+        session.sql(f"INSERT INTO t VALUES {values}")
+    session.sql("UPDATE t SET v = 30 + _ROW_ID WHERE _ROW_ID = 2")
+    session.sql("UPDATE t SET v = v * 10 WHERE t._SEQUENCE_NUMBER = 1")
+    assert rows(session) == [(1, 10), (2, 20), (3, 32), (4, 4)]
+    source = "(SELECT 0 AS r) AS s ON t._ROW_ID = s.r"
+    session.sql(f"MERGE INTO t USING {source} WHEN MATCHED AND t._SEQUENCE_NUMBER > 1 THEN UPDATE SET v = r")
+    if "evolution" not in options:
+        session.sql("DELETE FROM t WHERE _ROW_ID = 3 OR _SEQUENCE_NUMBER = 3")
+        assert rows(session) == [(1, 0), (2, 20)]
+
+
+def test_changes_of_rows_fill_chars_up_with_blanks(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (k INT, c CHAR(3), s STRING)")
+    session.sql("INSERT INTO t VALUES (1, 'a', 'x'), (2, 'b', 'y'), (3, 'c', 'z')")
+    session.sql("UPDATE t SET c = s WHERE c = 'a'")
+    session.sql("DELETE FROM t WHERE c = 'b'")
+    source = "(SELECT 3 AS k, 'd' AS d) AS s ON t.k = s.k AND t.c = 'c'"
+    session.sql(f"MERGE INTO t USING {source} WHEN MATCHED THEN UPDATE SET c = d")
+    assert rows(session) == [(1, "x  ", "x"), (3, "d  ", "z")]
+    assert rows(Session(session.catalog, dialect="flink")) == rows(session)
