@@ -211,7 +211,11 @@ def test_chars_are_filled_up_as_spark_does(tmp_path: Path, spark: SparkSession) 
     with_spark.sql("DELETE FROM t WHERE c = 'abcde'")
     merged = "(SELECT 1 AS j) AS z ON k = j AND c = 'ab' WHEN MATCHED THEN UPDATE SET c = 'm'"
     with_spark.sql(f"MERGE INTO t USING {merged}")
-    assert rows(alone, "SELECT k, c, d FROM t ORDER BY k") == [[0, "ab   ", "x  "], [1, "m    ", "ab "]]
+    with_spark.sql("MERGE INTO t USING (SELECT 0 AS j) AS z ON k = j WHEN MATCHED THEN UPDATE SET c = 'n'")
+    assert rows(Session(options, dialect="flink"), "SELECT k, c, d FROM t ORDER BY k") == [
+        [0, "n    ", "x  "],
+        [1, "m    ", "ab "],
+    ]
 
 
 def test_conditions_of_changes_name_what_is_known_of_rows(tmp_path: Path, spark: SparkSession) -> None:

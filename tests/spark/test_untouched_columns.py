@@ -19,6 +19,7 @@ from tests.unit.sql.test_untouched_columns import (
     VECTORS,
     bits,
     fields_of,
+    read_by_spark,
     rows,
     sorted_rows,
 )
@@ -80,7 +81,7 @@ def test_a_merge_takes_the_rows_of_its_source_as_they_are(spark: SparkSession, t
     )
     names = names_of(options)
     given = {**EVOLVED, **VECTORS} if evolves else {}
-    old, new = (bits(part, names) for part in (rows(given).slice(0, 2), rows(given, 2)))
+    old, new = (bits(part, names) for part in (rows(given).slice(0, 2), read_by_spark(rows(given, 2))))
     found = bits(sorted_rows(tmp_path), names)
     assert found == {name: old[name] + new[name] if name != "types" else found[name] for name in found}
 
@@ -92,4 +93,4 @@ def test_what_is_selected_is_inserted_as_it_is(spark: SparkSession, tmp_path: Pa
     create_table(tmp_path, columns_of(options), (), TABLES[kind][1], name="db.other")
     Session(open_warehouse(tmp_path), spark).sql(statement)
     names = ["id", "n", *names_of(options)]
-    assert bits(sorted_rows(tmp_path, "db.other"), names) == bits(sorted_rows(tmp_path), names)
+    assert bits(sorted_rows(tmp_path, "db.other"), names) == bits(read_by_spark(sorted_rows(tmp_path)), names)

@@ -27,6 +27,7 @@ from maintenance.sql.by_name import ByName
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import default_values
 from maintenance.sql.duckdb.row_changes import RowChange, RowClause, change_rows, parts_of
+from maintenance.sql.expressions.templates import filled
 from maintenance.sql.place import unknown_column
 from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.run import given_columns, in_words_of_spark, prepared
@@ -222,8 +223,7 @@ class Merge:
         ]
         change = RowChange("merge", target.alias_or_name, clauses, self.cursor.source, using, on, names=names)
         spark = session.spark
-        named = [*map(exp.column, table.schema.field_names), *parts_of(change)]
-        if spark is None or _is_for_query(session, table, named, [SEQUENCE_NUMBER.name]):
+        if spark is None or self._is_for_query(session, table, change):
             return change_rows(session.alone(), table, change, writer)
         from maintenance.sql.query.on_spark import frame_of
 
@@ -236,7 +236,12 @@ class Merge:
             Clause(
                 clause.when,
                 clause.action,
-                None if clause.values is None else {k: _aliased(v, aliases) for k, v in clause.values.items()},
+                None
+                if clause.values is None
+                else {
+                    name: _aliased(_filled(value, table.schema.field(name).type, session), aliases)
+                    for name, value in clause.values.items()
+                },
                 None if clause.condition is None else _aliased(clause.condition, aliases),
             )
             for clause in change.clauses
@@ -270,6 +275,16 @@ class Merge:
         given = [field.type for field in given_columns(session, query)]
         keeps = [clause.keeps_fields for clause in change.clauses]
         return in_order(spoken, keeps, table.schema.fields, given, names)
+
+    @staticmethod
+    def _is_for_query(session: "SessionState", table: Table, change: RowChange) -> bool:
+        """Whether Spark, which has the table's rows as they are stored, would judge or store other values."""
+        source = None if change.using is None else change.using.alias_or_name
+        parts = [part for part in parts_of(change) if part is not None]
+        named = [each for part in parts for each in part.find_all(exp.Column) if each.table != source]
+        assigned = {name for clause in change.clauses for name in clause.values or table.schema.field_names}
+        nested = [field.name for field in table.schema.fields if field.name in assigned and field.type.root != "CHAR"]
+        return _is_for_query(session, table, [*named, *map(exp.column, nested)], [SEQUENCE_NUMBER.name])
 
     def _given(self, session: "SessionState", using: exp.Expr) -> Sequence[DataField]:
         """The columns of the source."""
@@ -399,6 +414,14 @@ def _is_for_query(
     known = {*tracked, *(field.name.lower() for field in table.schema.fields if has_chars(field.type))}
     columns = [column for node in nodes if node is not None for column in node.find_all(exp.Column)]
     return any(part.name in known or part.name.lower() in known for column in columns for part in column.parts)
+
+
+def _filled(value: exp.Expr, kind: DataType, session: "SessionState") -> exp.Expr:
+    """A new value as Spark's dialect stores it."""
+    if kind.root != "CHAR" or session.dialect != "spark":
+        return value
+    parts = {"a": value, "n": exp.Literal.number(kind.length or 1)}
+    return filled("CASE WHEN length(a) < n THEN rpad(a, n, ' ') ELSE a END", parts)
 
 
 def plain_text(node: exp.Expr, names: Sequence[str]) -> str:
