@@ -1,8 +1,8 @@
 """What a path says: on the local disk or in a store, and which file it is.
 
 A path is what Paimon writes into its files and options: `/a/b`, `file:/a/b` or `s3://bucket/key`; one without a scheme
-is local. Nothing in it is percent-encoded, and it has neither a query nor a fragment: `file:/a%20b#c` is the folder
-`/a%20b#c`. Source: Java `Path`.
+is local, and so is `FILE:/a/b`. Nothing in it is percent-encoded, and it has neither a query nor a fragment:
+`file:/a%20b#c` is the folder `/a%20b#c`. Source: Java `Path`.
 """
 
 import errno
@@ -12,14 +12,14 @@ import re
 from maintenance.errors import OptionError
 from maintenance.names import MAX_BYTES
 
-_FILE = "file:"
+_FILE = re.compile("file:", re.IGNORECASE)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _THIS_HOST = ("", "localhost")
 
 
 def is_local(path: str) -> bool:
     """Whether a path lies on the local disk."""
-    return path.startswith(("/", _FILE, ".")) or "://" not in path
+    return path.startswith(("/", ".")) or _FILE.match(path) is not None or "://" not in path
 
 
 def is_absolute(path: str) -> bool:
@@ -42,14 +42,14 @@ def warehouse_location(text: str) -> str:
     """The path of a warehouse, without a slash at its end. Raises: OptionError: it leads elsewhere than meant."""
     scheme = _SCHEME.match(text)
     rest = text if scheme is None else text[scheme.end() :]
-    fault = None
+    fault, is_file = None, _FILE.match(text) is not None
     if not text.strip() or "\0" in text:
         fault = "expected a path or URI"
-    elif text.startswith(_FILE) and not rest.startswith("/"):
+    elif is_file and not rest.startswith("/"):
         fault = "a path after 'file:' must begin with '/'"
-    elif text.startswith(_FILE) and rest.startswith("//") and rest[2:].partition("/")[0] not in _THIS_HOST:
+    elif is_file and rest.startswith("//") and rest[2:].partition("/")[0] not in _THIS_HOST:
         fault = f"'{rest[2:].partition('/')[0]}' is a host there, and files of other hosts cannot be read"
-    elif scheme is not None and not text.startswith(_FILE) and not rest.startswith("//"):
+    elif scheme is not None and not is_file and not rest.startswith("//"):
         fault = f"'{scheme[1]}:' is neither a folder nor the beginning of a URI"
     if fault is not None:
         raise OptionError(
@@ -59,9 +59,10 @@ def warehouse_location(text: str) -> str:
 
 
 def _without_scheme(path: str) -> str:
-    if not path.startswith(_FILE):
+    scheme = _FILE.match(path)
+    if scheme is None:
         return path
-    rest = path.removeprefix(_FILE)
+    rest = path[scheme.end() :]
     # What stands between `//` and the next slash is a host, which Paimon does not look at.
     return f"/{rest[2:].partition('/')[2]}" if rest.startswith("//") else rest
 

@@ -8,13 +8,13 @@ from maintenance.fs.location import is_local, local_path, warehouse_location
 
 
 def test_which_paths_are_local() -> None:
-    assert all(map(is_local, ("/a/b", "file:/a", "file:///a", "./a", "a/b")))
+    assert all(map(is_local, ("/a/b", "file:/a", "file:///a", "FILE:///a", "./a", "a/b")))
     assert not any(map(is_local, ("s3://a/b", "memory://a", "hdfs://host:1/a")))
 
 
 @pytest.mark.parametrize("path", ["/a b/c", "/a%20b", "/a%2Fb", "/a#b", "/a?b=c", "/%2e%2e/x"])
 def test_nothing_is_encoded_in_a_path(path: str) -> None:
-    for text in (path, f"file:{path}", f"file://{path}", f"file://localhost{path}"):
+    for text in (path, f"file:{path}", f"FILE:{path}", f"file://{path}", f"file://localhost{path}"):
         assert local_path(text) == path
 
 
