@@ -20,8 +20,10 @@ from maintenance.catalog import (
     UpdateComment,
 )
 from maintenance.errors import AlreadyExistsError, SqlError
+from maintenance.metadata.partition_value import PartitionValue
 from maintenance.metastore.schema_change import ColumnChange, path_of
 from maintenance.operations import drop_partitions
+from maintenance.operations.compaction.partition_choice import missing_partitions
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.nested_changes import STEPS, nested_changes
 from maintenance.sql.partitions import Written, partition_of, read_spec
@@ -32,6 +34,7 @@ from maintenance.sql.statements.computed import AlterComputed, read_watermark
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.sql.statements.tags import read_tag_change
 from maintenance.table.format_table import FormatTable
+from maintenance.table.table import Table
 from maintenance.types.data_type import DataField, DataType
 
 if TYPE_CHECKING:
@@ -144,8 +147,8 @@ class DropPartitions:
             plain = [plain_spec(table, spec) for spec in self.specs]
             table.drop_partitions(plain, ignore_if_not_exists=self.if_exists)
         else:
-            specs = [partition_of(table, spec, session.zone) for spec in self.specs]
-            drop_partitions(table, specs, ignore_if_not_exists=self.if_exists)
+            specs, ignores_missing = self._chosen(session, table)
+            drop_partitions(table, specs, ignore_if_not_exists=ignores_missing)
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
@@ -153,8 +156,26 @@ class DropPartitions:
         from maintenance.operations.rows.drop_partitions import OPERATION as DROP_PARTITIONS
 
         table = session.table(self.path)
-        specs = [partition_of(table, spec, session.zone) for spec in self.specs]
-        return DROP_PARTITIONS.dry_run(table, partitions=specs, ignore_if_not_exists=self.if_exists)
+        specs, ignores_missing = self._chosen(session, table)
+        return DROP_PARTITIONS.dry_run(table, partitions=specs, ignore_if_not_exists=ignores_missing)
+
+    def _chosen(self, session: "SessionState", table: Table) -> tuple[list[PartitionValue], bool]:
+        """The partitions, and whether they need not be there.
+
+        In Spark's dialect the first columns name them, and only those that all columns name have to be there. Source:
+        Java `PaimonDropPartitions`, `PaimonDropPartitionsExec`. Raises: SqlError: others name one.
+        """
+        specs, keys = [partition_of(table, spec, session.zone) for spec in self.specs], table.schema.partition_keys
+        if session.dialect != "spark":
+            return specs, self.if_exists
+        for written in self.specs:
+            first = keys[: len(written)]
+            if set(written) != set(first):
+                problem = f"{', '.join(written)} are not the first of the partition columns {', '.join(keys)}"
+                fix = f"Give values to {', '.join(first)}, or DELETE the rows."
+                raise SqlError(problem, f"table {table.identifier}", fix)
+        whole = [spec for spec, written in zip(specs, self.specs, strict=True) if len(written) == len(keys)]
+        return specs, self.if_exists or not missing_partitions(table, whole)
 
 
 @dataclass(frozen=True, slots=True)

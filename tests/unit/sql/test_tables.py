@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from maintenance.errors import NotFoundError
 from maintenance.sql import Session, SqlError
 from maintenance.table.system.audit_log import AuditLogView
 from maintenance.table.table import Table
@@ -255,3 +256,18 @@ def test_a_key_of_fixed_buckets_holds_the_partition(tmp_path: Path) -> None:
     with pytest.raises(SqlError, match="lacks the partition column 'p'"):
         session.sql("ALTER TABLE k SET ('bucket' = '2')")
     session.sql(made.format("l", -2))
+
+
+def test_spark_drops_partitions_by_their_first_columns(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (k INT, a INT, b INT, c INT) PARTITIONED BY (a, b, c)")
+    session.sql("INSERT INTO t VALUES (1, 1, 1, 1), (2, 1, 2, 1), (3, 1, 2, 2), (4, 2, 1, 1)")
+    for text in ("(b = 1)", "(a = 1, c = 1)"):
+        with pytest.raises(SqlError, match="are not the first of the partition columns a, b, c"):
+            session.sql(f"ALTER TABLE t DROP PARTITION {text}")
+    session.sql("ALTER TABLE t DROP PARTITION (b = 2, a = 1), PARTITION (a = 9)")
+    with pytest.raises(NotFoundError, match="a=1/b=2/c=2 does not exist"):
+        session.sql("ALTER TABLE t DROP PARTITION (a = 1, b = 2, c = 2), PARTITION (a = 1)")
+    session.sql("ALTER TABLE t DROP IF EXISTS PARTITION (a = 1, b = 2, c = 2), PARTITION (a = 1)")
+    assert session.plan("ALTER TABLE t DROP PARTITION (a = 1)").groups == ()
+    assert session.sql("SELECT k FROM t").to_arrow().column(0).to_pylist() == [4]
