@@ -9,7 +9,22 @@ from maintenance.connector.data_source import register
 from maintenance.operations.compaction.compact import compact
 from maintenance.sql import Session
 
+MADE = (
+    "42", "-9223372036854775808", "3.14", "1.20", "CAST(5 AS DECIMAL(3, 0))", "1.23e10", "CAST(0.1 AS FLOAT)",
+    "'it''s'", "''", "true", "NULL", "DATE '2024-01-02'", "TIMESTAMP '2024-01-02 03:04:05'", "X'0102'",
+    "TIMESTAMP_NTZ '2024-01-02 03:04:05.123456'",
+)  # fmt: skip
+# Spark looks no further than to the end of the first value.
+BEHIND = "[[[]]]]", '{"a": 1} x', "1 2", '"a"b', "true x", "null}", "truex", "1x", "1,", " [1] ]", '{"a":1', "1.5 ,"
 TEXTS = ['{"a":1,"b":["x"]}', None, "[true]", '{"a":7}']
+
+
+def test_variants_are_made_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    alone, with_spark = Session({"warehouse": str(tmp_path)}), Session({"warehouse": str(tmp_path)}, spark)
+    parts = [f"to_json(CAST({value} AS VARIANT)) AS m{number}" for number, value in enumerate(MADE)]
+    parts += [f"to_json(try_parse_json('{text}')) AS p{number}" for number, text in enumerate(BEHIND)]
+    query = f"SELECT {', '.join(parts)}"
+    assert alone.sql(query).to_arrow().to_pylist() == with_spark.sql(query).to_arrow().to_pylist()
 
 
 def test_variants_are_written_compacted_and_read_through_spark(spark: SparkSession, tmp_path: Path) -> None:

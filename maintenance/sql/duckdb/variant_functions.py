@@ -1,16 +1,23 @@
 """The functions over variants that DuckDB calls; `variants` puts them into queries."""
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from maintenance.errors import DataError
+from maintenance.format.bytes.ragged import Ragged
+from maintenance.format.variant import scalars
+from maintenance.format.variant.dictionary import metadata_of
 from maintenance.format.variant.json_parse import parse_json
 from maintenance.format.variant.json_text import json_texts
 from maintenance.format.variant.paths import are_null, texts_at, variants_at
-from maintenance.format.variant.stored import plain_variants
+from maintenance.format.variant.stored import plain_variants, storage_of
 from maintenance.sql.query.variants import PREFIX
 from maintenance.types.arrow import VARIANT
 
@@ -21,16 +28,22 @@ def register_variant_functions(connection: duckdb.DuckDBPyConnection) -> None:
     """Give DuckDB the functions, for all connections of its process."""
     variant, text = duckdb.struct_type({"value": "BLOB", "metadata": "BLOB"}), "VARCHAR"
     functions: dict[str, tuple[list[Any], Any, Callable[..., pa.Array]]] = {
-        "parse": ([text], variant, _of_one(parse_json)),
+        "parse": ([text], variant, _of_one(_parsed)),
         "try_parse": ([text], variant, _of_one(_parsed_where_possible)),
         "json": ([variant], text, _of_one(json_texts)),
         "text": ([variant, text], text, _of_two(texts_at)),
         "at": ([variant, text], variant, _of_two(variants_at)),
         "is_null": ([variant], "BOOLEAN", _of_one(are_null)),
+        "of_decimal": ([text], variant, _of_one(_of_decimals)),
+        **{f"of_{kind.lower()}": ([kind], variant, _of_one(_of_values)) for kind in _KINDS},
     }
     create: Any = connection.create_function
     for name, (takes, gives, function) in functions.items():
         create(PREFIX + name, function, takes, gives, type="arrow", null_handling="special")
+
+
+# Of single values that become variants; decimals of any scale come as texts.
+_KINDS = ("BOOLEAN", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMPTZ")
 
 
 def _of_one(function: Callable[[pa.Array], pa.Array]) -> Callable[[Column], pa.Array]:
@@ -49,10 +62,57 @@ def _whole(column: Column) -> pa.Array:
     return plain_variants(column) if pa.types.is_struct(column.type) else column
 
 
+def _parsed(texts: pa.Array) -> pa.Array:
+    """Variants. What stands behind the value of a text is not looked at, as in Spark's `VariantBuilder`."""
+    try:
+        return parse_json(texts)
+    except DataError:
+        cut = pa.array([None if text is None else _first_value(text) for text in texts.to_pylist()], pa.string())
+        if cut.equals(texts.cast(pa.string())):
+            raise
+        return parse_json(cut)
+
+
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+def _first_value(text: str) -> str:
+    """The value that a text begins with; the whole text where there is none, or its end is not plain."""
+    try:
+        _, end = _DECODER.raw_decode(text, _BLANKS.match(text).end())  # type: ignore[union-attr]
+    except (ValueError, RecursionError):
+        return text
+    last, following = text[end - 1], text[end : end + 1]
+    # A word ends where no name goes on, a number before a blank.
+    is_plain = last in '"}]' or following in " \t\r\n" or (last.isalpha() and not re.match(r"[\w$]", following))
+    return text[:end] if is_plain else text
+
+
+def _of_values(values: pa.Array) -> pa.Array:
+    """Variants that hold single values."""
+    return _stored(scalars.of_arrow(values), values)
+
+
+def _of_decimals(texts: pa.Array) -> pa.Array:
+    """Variants that hold decimals, which keep their scales."""
+    known = pc.fill_null(texts.cast(pa.string()), "0")
+    parts = pc.struct_field(pc.extract_regex(known, r"(?P<rest>[.][0-9]*)?$"), 0)
+    scales = pc.max_element_wise(pc.subtract(pc.utf8_length(parts), 1), 0).to_numpy().astype(np.int64)
+    whole = pc.replace_substring(known, ".", "").cast(pa.decimal128(scalars.MAX_DECIMAL_DIGITS, 0))
+    return _stored(scalars.of_decimals(whole, scales), texts)
+
+
+def _stored(values: Ragged, given: pa.Array) -> pa.Array:
+    nothing = np.empty(0, np.int64)
+    metadata, _ = metadata_of(len(given), nothing, nothing, pa.array([], pa.string()))
+    return storage_of(values, metadata, given.is_null().to_numpy(zero_copy_only=False))
+
+
 def _parsed_where_possible(texts: pa.Array) -> pa.Array:
     """Variants, null where a text is not JSON: halves without a fault are parsed at once."""
     try:
-        return parse_json(texts)
+        return _parsed(texts)
     except DataError:
         if len(texts) == 1:
             return pa.nulls(1, VARIANT)

@@ -132,8 +132,8 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
         return _nothing(value, to)
     if wanted.is_try:
         value.node.meta[KEPT] = True  # what is wrong with it is still an error
-    if of.root == "VARIANT":
-        made = at_path(value.node, "$", to)
+    if "VARIANT" in (of.root, to.root):
+        made = at_path(value.node, "$", to) if of.root == "VARIANT" else _variant(value)
     elif to.is_timestamp:
         made = to_moment(value, to, is_flink=wanted.is_flink)
     elif to.is_string and (of.is_timestamp or of.root in ("DECIMAL", "DATE")):
@@ -152,6 +152,30 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
     if made is None or not wanted.is_try:
         return made
     return tried(made)
+
+
+# By the class of a type or its name: the function that makes a variant of it, and what it takes.
+_VARIANTS = {
+    "INTEGER": ("bigint", "CAST(a AS BIGINT)"),
+    "DECIMAL": ("decimal", "CAST(a AS VARCHAR)"),
+    "STRING": ("varchar", "a"),
+    "BINARY": ("blob", "a"),
+    "TIMESTAMP": ("timestamp", "CAST(a AS TIMESTAMP)"),
+    "TIMESTAMP_LTZ": ("timestamptz", "a"),
+    **{name: (name.lower(), "a") for name in ("BOOLEAN", "FLOAT", "DOUBLE", "DATE")},
+}
+
+
+def _variant(value: Typed) -> exp.Expr | None:
+    """A single value as a variant; None if it is no single one, or finer than microseconds."""
+    of = value.kind
+    name = "INTEGER" if kinds.is_integer(of) else "STRING" if of == STRING else of.root
+    found = _VARIANTS.get("BINARY" if of == kinds.BINARY else name)
+    if found is None or is_wide(of):
+        return None
+    function, taken = found
+    node = cast_node(value.node, of) if of.root in ("DECIMAL", "FLOAT", "DOUBLE") else value.node
+    return filled(f"paimon_variant_of_{function}({taken})", {"a": node})
 
 
 def _nothing(value: Typed, to: DataType) -> exp.Expr:

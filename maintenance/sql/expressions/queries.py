@@ -215,12 +215,17 @@ class Queries:
         """ORDER BY and LIMIT."""
         if not isinstance(query, exp.Select):
             scope = Scope(around=scope, sources={"": columns})
+        # A name alone is first of all that of an output.
+        outputs, names = Scope(around=scope, sources={"": columns}), {name.lower() for name, _ in columns}
         for clause in ("order", "sort", "cluster", "distribute"):
             order = query.args.get(clause)
             if order is not None:
                 keys = [key for each in order.expressions for key in _each_of_all(each, len(columns))]
+                scopes = [outputs if _alone(each) in names else scope for each in keys]
+                ordering = zip(keys, scopes, strict=True)
                 order.set(
-                    "expressions", [each if _is_place(each) else ordered(self.typing, each, scope) for each in keys]
+                    "expressions",
+                    [each if _is_place(each) else ordered(self.typing, each, own) for each, own in ordering],
                 )
         # One process has one partition, which is sorted whole.
         for clause in ("sort", "cluster", "distribute"):
@@ -648,6 +653,12 @@ def _is_place(node: exp.Expr) -> bool:
     inner = node.this if isinstance(node, exp.Ordered) else node
     is_all = isinstance(inner, exp.Column) and inner.name.upper() == "ALL" and not inner.this.quoted
     return (isinstance(inner, exp.Literal) and not inner.is_string) or is_all
+
+
+def _alone(key: exp.Expr) -> str | None:
+    """The name without a table that is all of a key of ORDER BY, in lower case."""
+    column = key.this if isinstance(key, exp.Ordered) else key
+    return column.name.lower() if isinstance(column, exp.Column) and not column.table else None
 
 
 _DECLARED = "paimon_declared"

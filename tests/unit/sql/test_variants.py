@@ -66,6 +66,22 @@ def test_rows_are_found_and_changed_by_their_variants(session: Session) -> None:
     assert column(session, "id") == [2, 3, 4, 11, 12]
 
 
+def test_single_values_become_variants(session: Session) -> None:
+    made = "(SELECT CAST(id AS VARIANT) AS i, CAST(id * 0.50 AS VARIANT) AS d, CAST(NULL AS VARIANT) AS n FROM db.t)"
+    query = f"SELECT variant_get(i, '$', 'int') AS i, to_json(d) AS d, n FROM {made} ORDER BY i LIMIT 2"
+    found = session.sql(query).to_arrow().to_pylist()
+    assert found == [{"i": 1, "d": "0.5", "n": None}, {"i": 2, "d": "1", "n": None}]
+    with pytest.raises(SqlError, match="ARRAY<INT> to VARIANT is not supported"):
+        session.sql("SELECT CAST(array(1) AS VARIANT)")
+
+
+def test_text_behind_a_value_of_json_is_not_looked_at(session: Session) -> None:
+    texts = "VALUES ('[[[]]]]'), ('{\"a\": 1} x'), ('1 2'), ('null}'), ('1x'), ('truex'), (NULL) AS t(x)"
+    rows = session.sql(f"SELECT try_parse_json(x) AS v FROM {texts}").to_arrow()
+    assert rows.column("v").to_pylist() == ["[[[]]]", '{"a":1}', "1", "null", None, None, None]
+    assert session.sql("SELECT to_json(parse_json('[1] 2')) AS v").to_arrow().to_pylist() == [{"v": "[1]"}]
+
+
 def test_texts_that_are_not_json(session: Session) -> None:
     rows = session.sql("SELECT try_parse_json(x) AS v FROM VALUES ('[1]'), ('{'), (NULL), ('1') AS t(x)").to_arrow()
     assert rows.column("v").to_pylist() == ["[1]", None, None, "1"]
