@@ -28,13 +28,18 @@ def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: 
     with duckdb.connect() as connection:
         connection.register("lines", pa.table({_LINE: lines}))
         shape = json.dumps(json_shape(text_types)).replace("'", "''")
+        row = f"CAST({_LINE} AS JSON)"
         try:
-            parsed = connection.sql(
-                f"SELECT json_transform(CAST({_LINE} AS JSON), '{shape}') AS row FROM lines"
-            ).to_arrow_table()
+            parsed = connection.sql(f"SELECT json_transform({row}, '{shape}') AS row FROM lines").to_arrow_table()
+            for field, kind in zip(fields, text_types, strict=True):
+                wrong = misshapen(f"json_extract({row}, {quoted_pointer(field.name)})", kind.type)
+                first = connection.execute(f"SELECT {_LINE} FROM lines WHERE {wrong}").fetchone() if wrong else None
+                if first is not None:
+                    problem = f"column '{field.name}' is no {field.type.as_nullable()} in: {first[0]}"
+                    raise DataError(problem, where, "Correct the file.")
         except duckdb.Error as error:
-            first = str(error).splitlines()[0]
-            raise DataError(f"not a JSON file of the table: {first}", where, "Correct the file.") from error
+            first_line = str(error).splitlines()[0]
+            raise DataError(f"not a JSON file of the table: {first_line}", where, "Correct the file.") from error
     rows = parsed["row"].combine_chunks()
     columns = [typed(_plain(pc.struct_field(rows, [i]), text_types[i].type), field) for i, field in enumerate(fields)]
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])
@@ -53,6 +58,38 @@ def json_shape(kind: pa.DataType) -> Any:
     if pa.types.is_map(kind):
         return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
     return "VARCHAR"
+
+
+def misshapen(value: str, kind: pa.DataType, depth: int = 0) -> str | None:
+    """DuckDB's condition that a value is not shaped like a nested type, which `json_transform` makes null of.
+
+    Args: `value`: an expression that gives JSON; `kind`: with texts as its leaves; `depth`: of the type in others.
+    Returns: None: nothing is nested.
+    """
+    if not pa.types.is_nested(kind):
+        return None
+    part = f"part{depth}"
+    inner: list[str | None] = []
+    if pa.types.is_struct(kind):
+        places = [(f"json_extract({value}, {quoted_pointer(field.name)})", field.type) for field in kind]
+        inner = [misshapen(place, of, depth + 1) for place, of in places]
+    else:
+        of_parts = misshapen(part, kind.item_type if pa.types.is_map(kind) else kind.value_type, depth + 1)
+        path = "$.*" if pa.types.is_map(kind) else "$[*]"
+        listed = f"len(list_filter(json_extract({value}, '{path}'), lambda {part}: {of_parts})) > 0"
+        inner = [listed if of_parts else None]
+    own = f"json_type({value}) NOT IN ('{'ARRAY' if pa.types.is_list(kind) else 'OBJECT'}', 'NULL')"
+    return " OR ".join(f"coalesce({condition}, false)" for condition in (own, *inner) if condition)
+
+
+def pointer(key: str) -> str:
+    """The place of a key of an object, RFC 6901."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def quoted_pointer(key: str) -> str:
+    """The same in quotes of SQL."""
+    return "'" + pointer(key).replace("'", "''") + "'"
 
 
 def _sql_type(kind: pa.DataType) -> str:

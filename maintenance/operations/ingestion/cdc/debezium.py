@@ -21,6 +21,7 @@ from maintenance.operations.ingestion.cdc.values import (
     decimals_of_bytes,
     is_bytes,
     is_timestamp,
+    listed_values,
     plain_values,
     times_of_numbers,
     timestamps_of_numbers,
@@ -91,6 +92,10 @@ class Debezium(Form):
 
     def leaf(self, column: str, schema: str | None) -> Leaf:
         return partial(self._values, _declared(schema).get(column, {}))
+
+    def list_in_text(self, column: str, schema: str | None) -> Leaf | None:
+        is_set = _declared(schema).get(column, {}).get("name") == "io.debezium.data.EnumSet"
+        return listed_values if is_set else None
 
     def _values(self, declared: Mapping[str, Any], texts: pa.Array, data_type: DataType) -> pa.Array:
         """`declared`: what the schema of the message says of the column, of an array its elements; {}: nothing."""

@@ -40,10 +40,10 @@ class Form(ABC):
     def leaf(self, column: str, schema: str | None) -> Leaf:
         """How values of a column are written. `schema`: as in `query`."""
 
-
-def pointer(key: str) -> str:
-    """The place of a key of an object, RFC 6901."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
+    def list_in_text(self, column: str, schema: str | None) -> Leaf | None:
+        """How the texts of a column say lists of texts; None: lists are JSON's. `schema`: as in `query`."""
+        del column, schema
+        return None
 
 
 def chosen(options: Mapping[str, str], known: Mapping[str, tuple[str, ...] | None], form: str) -> dict[str, str]:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from maintenance.operations.ingestion.cdc.form import ZonedForm, pointer
+from maintenance.format.plain.json_lines import pointer
+from maintenance.operations.ingestion.cdc.form import ZonedForm
 
 _QUERY = """
 WITH rows AS (

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.plain.json_lines import json_shape
+from maintenance.format.plain.json_lines import json_shape, misshapen, pointer, quoted_pointer
 from maintenance.format.plain.texts import with_leaves
-from maintenance.operations.ingestion.cdc.form import Form, Leaf, pointer
+from maintenance.operations.ingestion.cdc.form import Form, Leaf
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 
@@ -136,20 +136,47 @@ class _Rows:
 
     def _of_schema(self, schema: str | None, problems: dict[int, str]) -> pa.Table:
         """The rows of the lines that say the same of types."""
-        events = self._texts(schema)
+        written = [self._written(field, schema) for field in self.fields]
+        for field, kind in zip(self.fields, written, strict=True):
+            for line in self._misshapen(field, kind, schema):
+                problems.setdefault(line, f"column '{field.name}': no {field.type.as_nullable()}")
+        events = self._texts(written, schema)
         columns = {name: events[name] for name in _PLACE}
-        for number, field in enumerate(self.fields):
-            leaf = self.form.leaf(field.name, schema)
-            texts = self._column(events, number)
-            values, wrong = _converted(texts, lambda array: _typed(array, field, leaf))  # noqa: B023 - called here
+        for number, (field, kind) in enumerate(zip(self.fields, written, strict=True)):
+            texts = self._column(events, number, kind)
+            values, wrong = _converted(texts, self._values(field, schema))
             for index, problem in wrong.items():
                 problems.setdefault(events["line"][index].as_py(), f"column '{field.name}': {problem}")
             columns[field.name] = values
         return pa.table({**columns, KIND: events["kind"].cast(pa.string())})
 
-    def _texts(self, schema: str | None) -> pa.Table:
+    def _written(self, field: DataField, schema: str | None) -> pa.DataType:
+        """The Arrow type of a column as messages hold it. Raises: as `text_type`."""
+        return pa.string() if self._lists(field, schema) else text_type(field)
+
+    def _lists(self, field: DataField, schema: str | None) -> Leaf | None:
+        return self.form.list_in_text(field.name, schema) if field.type.root == "ARRAY" else None
+
+    def _values(self, field: DataField, schema: str | None) -> Callable[[pa.Array], pa.Array]:
+        """What makes values of the texts of a column."""
+        lists, leaf = self._lists(field, schema), self.form.leaf(field.name, schema)
+        return (lambda texts: lists(texts, field.type)) if lists else lambda texts: _typed(texts, field, leaf)
+
+    def _misshapen(self, field: DataField, written: pa.DataType, schema: str | None) -> list[int]:
+        """Lines whose value of a column is not nested as its type is."""
+        places = [f"json_extract({part}, {quoted_pointer(field.name)})" for part in ("row", "old")]
+        wrong = [misshapen(place, written) for place in places]
+        if None in wrong:
+            return []
+        query = f"""
+            SELECT DISTINCT line FROM events WHERE kind IS NOT NULL AND schema IS NOT DISTINCT FROM $schema
+                AND ({" OR ".join(map(str, wrong))})
+        """
+        return [line for (line,) in self.connection.execute(query, {"schema": schema}).fetchall()]
+
+    def _texts(self, written: Sequence[pa.DataType], schema: str | None) -> pa.Table:
         """Events with the texts of their rows, of what they say of old rows, and of which columns they do."""
-        types = pa.struct([(field.name, text_type(field)) for field in self.fields])
+        types = pa.struct([(field.name, kind) for field, kind in zip(self.fields, written, strict=True)])
         shape = json.dumps(json_shape(types)).replace("'", "''")
         paths = [pointer(field.name) for field in self.fields]
         query = f"""
@@ -160,14 +187,13 @@ class _Rows:
         found: pa.Table = self.connection.sql(query, params={"paths": paths, "schema": schema}).to_arrow_table()
         return found.combine_chunks()
 
-    def _column(self, events: pa.Table, number: int) -> pa.Array:
+    def _column(self, events: pa.Table, number: int, kind: pa.DataType) -> pa.Array:
         field = self.fields[number]
         row, old, said = (events[name].combine_chunks() for name in ("row", "old", "said"))
         texts, before = (pc.struct_field(part, [number]) for part in (row, old))
         exact = self._exact(events, field)
         if exact is not None:
             texts, before = exact
-        kind = text_type(field)
         is_old = pc.list_element(said, number)
         return pc.if_else(is_old, before, texts).cast(kind) if pc.any(is_old).as_py() else texts.cast(kind)
 

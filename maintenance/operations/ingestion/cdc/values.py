@@ -52,6 +52,13 @@ def _cast(texts: pa.Array, data_type: DataType, zone: str) -> pa.Array:
     return cast(pa.chunked_array([texts]), STRING, data_type.as_nullable(), zone).combine_chunks()
 
 
+def listed_values(texts: pa.Array, data_type: DataType) -> pa.Array:
+    """Lists of texts, written with commas between them; nothing is an empty list."""
+    target = arrow_type(data_type)
+    empty = pa.scalar([], pa.list_(pa.string()))
+    return pc.if_else(pc.equal(texts, ""), empty, pc.split_pattern(texts, ",")).cast(target)
+
+
 def check(texts: pa.Array, fits: Callable[[pa.Array], pa.Array], what: str) -> None:
     """Raises: DataError: one of the texts does not fit."""
     wrong = texts.filter(pc.invert(fits(texts)))

@@ -36,6 +36,29 @@ def test_values_of_other_programs_and_missing_keys() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("arr", '"1"'),
+        ("arr", '{"x": 1}'),
+        ("m", "[1]"),
+        ("r", '"x"'),
+        ("rows", '[{"x": 1}, 5]'),
+        ("lists", '{"k": [[1], 2]}'),
+        ("nested", '{"a": {"b": "no array"}}'),
+    ],
+)
+def test_what_is_not_nested_as_the_type_says_is_no_null(column: str, value: str) -> None:
+    """As in Paimon, which expects an array or an object there."""
+    deep = {"rows": "ARRAY<ROW<`x` INT>>", "lists": "MAP<STRING, ARRAY<ARRAY<INT>>>"}
+    deep["nested"] = "ROW<`a` ROW<`b` ARRAY<INT>>>"
+    fields = [*COLUMNS, *(DataField(9, name, parse_data_type(text)) for name, text in deep.items())]
+    right = '{"rows": [{"x": 1}, null], "lists": {"k": [[1], null]}, "nested": {"a": {"b": null}}}'
+    assert parse_json_lines(right.encode(), fields, "f.json").num_rows == 1
+    with pytest.raises(DataError, match=rf"column '{column}' is no .*f\.json"):
+        parse_json_lines(f'{right}\n{{"{column}": {value}}}'.encode(), fields, "f.json")
+
+
 def test_what_cannot_be_read_or_written_is_named() -> None:
     with pytest.raises(DataError, match=r"f\.json"):
         parse_json_lines(b'{"a":', COLUMNS, "f.json")

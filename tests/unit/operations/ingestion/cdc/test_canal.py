@@ -66,6 +66,25 @@ def test_all_values_are_texts() -> None:
     ]  # fmt: skip
 
 
+def test_numbers_of_enums_and_sets_are_the_names_that_the_source_has_for_them() -> None:
+    types = fields(id="INT", size="STRING", tags="ARRAY<STRING>", said="STRING")
+    declared = {"id": "int", "size": "enum('s','it''s m')", "tags": "set('a','b','c')", "said": "set('x','y')"}
+    values = [("1", "2", "5", "3"), ("2", "0", "0", "0"), ("3", None, None, None), ("4", "s", "a,c", "y")]
+    lines = [change("INSERT", [dict(zip(declared, row, strict=True))], mysqlType=declared) for row in values]
+    lines.append(change("UPDATE", [dict(zip(declared, values[0], strict=True))], [{"size": "1"}], mysqlType=declared))
+    found = read(NAME, lines, types)
+    assert rows(found) == [
+        ("+I", 1, "it's m", ["a", "c"], "x,y"),
+        ("+I", 2, "", [], ""),
+        ("+I", 3, None, None, None),
+        ("+I", 4, "s", ["a", "c"], "y"),
+        ("-U", 1, "s", ["a", "c"], "x,y"),
+        ("+U", 1, "it's m", ["a", "c"], "x,y"),
+    ]
+    lines = [change("INSERT", [{"id": "1", "size": "3"}], mysqlType=declared)]
+    assert [bad.problem for bad in read(NAME, lines, types).bad] == ["column 'size': 3 is none of s, it's m"]
+
+
 def test_lines_that_are_no_change_are_reported() -> None:
     lines = [
         change("TRUNCATE", None, isDdl=True),

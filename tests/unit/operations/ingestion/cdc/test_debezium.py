@@ -93,6 +93,16 @@ def test_schemas_of_messages_say_what_numbers_mean() -> None:
     assert found.passed == {"tombstones": 1}
 
 
+def test_sets_of_mysql_are_lists_of_texts() -> None:
+    types = fields(id="INT", tags="ARRAY<STRING>", said="STRING")
+    declared = {"type": "string", "name": "io.debezium.data.EnumSet", "parameters": {"allowed": "a,b"}}
+    columns: list[dict[str, Any]] = [{"type": "int32", "field": "id"}]
+    columns += [{**declared, "field": "tags"}, {**declared, "field": "said"}]
+    values = [{"id": n, "tags": text, "said": text} for n, text in enumerate(("a,b", "", None))]
+    lines = [with_schema(change("c", None, value), *columns) for value in values]
+    assert rows(read(NAME, lines, types)) == [("+I", 0, ["a", "b"], "a,b"), ("+I", 1, [], ""), ("+I", 2, None, None)]
+
+
 @pytest.mark.parametrize(
     ("mode", "at", "fine", "clock"),
     [

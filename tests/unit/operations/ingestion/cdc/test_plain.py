@@ -49,6 +49,24 @@ def test_values_of_other_types_are_reported() -> None:
     assert found.rows["i"].to_pylist() == [7]
 
 
+def test_a_value_that_is_not_nested_as_its_column_is_reported() -> None:
+    types = fields(id="INT", tags="ARRAY<STRING>", parts="ARRAY<ROW<`x` INT>>", more="MAP<STRING, INT>")
+    lines = [
+        {"id": 1, "tags": ["a"], "parts": [{"x": 1}, None], "more": {"k": 1}},
+        {"id": 2, "tags": "a"},
+        {"id": 3, "parts": [{"x": 1}, "x"]},
+        {"id": 4, "more": [1]},
+        {"id": 5, "tags": None},
+    ]
+    found = read(NAME, lines, types)
+    assert found.rows["id"].to_pylist() == [1, 5]
+    assert [(bad.line, bad.problem) for bad in found.bad] == [
+        (2, "column 'tags': no ARRAY<STRING>"),
+        (3, "column 'parts': no ARRAY<ROW<`x` INT>>"),
+        (4, "column 'more': no MAP<STRING, INT>"),
+    ]
+
+
 def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="cannot be read from JSON messages"):
         read(NAME, [{"v": 1}], fields(v="VARIANT"))
