@@ -50,14 +50,14 @@ def _plain(array: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def json_shape(kind: pa.DataType) -> Any:
-    """A type as DuckDB's `json_transform` takes it."""
+    """A type as DuckDB's `json_transform` takes it: leaves are texts, bytes are the JSON itself."""
     if pa.types.is_struct(kind):
         return {field.name: json_shape(field.type) for field in kind}
     if pa.types.is_list(kind):
         return [json_shape(kind.value_type)]
     if pa.types.is_map(kind):
         return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
-    return "VARCHAR"
+    return _sql_type(kind)
 
 
 def misshapen(value: str, kind: pa.DataType, depth: int = 0) -> str | None:
@@ -97,7 +97,9 @@ def _sql_type(kind: pa.DataType) -> str:
         return f"STRUCT({', '.join(f'{_quoted(field.name)} {_sql_type(field.type)}' for field in kind)})"
     if pa.types.is_map(kind):
         return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
-    return f"{_sql_type(kind.value_type)}[]" if pa.types.is_list(kind) else "VARCHAR"
+    if pa.types.is_list(kind):
+        return f"{_sql_type(kind.value_type)}[]"
+    return "JSON" if pa.types.is_binary(kind) else "VARCHAR"
 
 
 def _quoted(name: str) -> str:

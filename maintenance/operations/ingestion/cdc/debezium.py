@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 
 from maintenance.operations.ingestion.cdc.form import Form, Leaf, chosen
 from maintenance.operations.ingestion.cdc.values import (
+    DIGITS_OF_DOUBLES,
     INTEGER,
     base64_values,
+    check,
     dates_of_numbers,
     decimals_of_bytes,
     is_bytes,
@@ -82,6 +84,7 @@ class Debezium(Form):
     """`options`: of the connector, which say how values are written where messages have no schema."""
 
     query = _QUERY
+    raw_decimals = True
 
     options: Mapping[str, str]
 
@@ -130,13 +133,21 @@ class Debezium(Form):
         precision = data_type.precision or 0
         return "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
 
-    def _decimals(self, declared: Mapping[str, Any], texts: pa.Array, data_type: DataType) -> pa.Array:
+    def _decimals(self, declared: Mapping[str, Any], raw: pa.Array, data_type: DataType) -> pa.Array:
+        """`raw`: JSON. Numbers are what Kafka's converter writes where `decimal.format` is NUMERIC."""
+        texts = raw.cast(pa.string())
+        quoted = pc.fill_null(pc.starts_with(texts, '"'), False)
+        nothing = pa.scalar(None, texts.type)
+        numbers = pc.if_else(quoted, nothing, texts)
+        texts = pc.if_else(quoted, pc.utf8_slice_codeunits(texts, 1, -1), nothing)
         name = declared.get("name")
         is_precise = name == _DECIMAL if declared else self.options[_DECIMALS] == "precise"
         if not is_precise:
-            return plain_values(texts, data_type)
+            return plain_values(pc.coalesce(texts, numbers), data_type)
+        if (data_type.precision or 0) > DIGITS_OF_DOUBLES:
+            check(numbers, pc.is_null, f"a number, which keeps {DIGITS_OF_DOUBLES} digits, and the column has more")
         scale = (declared.get("parameters") or {}).get("scale", data_type.scale or 0)
-        return decimals_of_bytes(texts, int(scale), data_type)
+        return pc.coalesce(decimals_of_bytes(texts, int(scale), data_type), plain_values(numbers, data_type))
 
 
 def _declared(schema: str | None) -> dict[str, Mapping[str, Any]]:

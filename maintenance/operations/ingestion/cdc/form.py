@@ -26,10 +26,12 @@ class Form(ABC):
             `old`, an object with those columns that had other values before, which `row` is to have; `schema`, what the
             line says of types. A line without rows has one row with a `problem`, or with what is `passed` over.
         decimals: where rows are in a message whose decimals are numbers; None: they are texts. A line has one row then.
+        raw_decimals: whether leaves of decimals get JSON, since a number there means something else than a text.
     """
 
     query: ClassVar[str]
     decimals: ClassVar[tuple[str, ...] | None] = None
+    raw_decimals: ClassVar[bool] = False
 
     @property
     def arguments(self) -> Mapping[str, str | None]:

@@ -16,6 +16,7 @@ from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.plain.json_lines import json_shape, misshapen, pointer, quoted_pointer
 from maintenance.format.plain.texts import with_leaves
 from maintenance.operations.ingestion.cdc.form import Form, Leaf
+from maintenance.operations.ingestion.cdc.values import DIGITS_OF_DOUBLES
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 KIND = "_paimon_row_kind"
 _MOST_BAD = 1000
 _WIDEST = pa.decimal256(76, 38)
-_DIGITS_OF_DOUBLES = 15
 _PLACE = ("line", "position")
 _LINES = "CREATE TABLE lines AS SELECT line, CAST(text AS JSON) AS message FROM texts WHERE json_valid(text)"
 _EVENTS = f"""
@@ -152,7 +152,7 @@ class _Rows:
 
     def _written(self, field: DataField, schema: str | None) -> pa.DataType:
         """The Arrow type of a column as messages hold it. Raises: as `text_type`."""
-        return pa.string() if self._lists(field, schema) else text_type(field)
+        return pa.string() if self._lists(field, schema) else text_type(field, raw_decimals=self.form.raw_decimals)
 
     def _lists(self, field: DataField, schema: str | None) -> Leaf | None:
         return self.form.list_in_text(field.name, schema) if field.type.root == "ARRAY" else None
@@ -202,7 +202,7 @@ class _Rows:
         if self.form.decimals is None or not _has_long_decimals(field.type):
             return None
         if field.type.root != "DECIMAL":
-            problem = f"column '{field.name}' has decimals of more than {_DIGITS_OF_DOUBLES} digits inside"
+            problem = f"column '{field.name}' has decimals of more than {DIGITS_OF_DOUBLES} digits inside"
             raise UnsupportedError(problem, "JSON messages", "Deliver Parquet files.")
         chosen = self.lines.filter(pc.is_in(self.lines["line"], events["line"].combine_chunks()))
         found = [_decimals(chosen["text"].to_pylist(), path, field.name) for path in self.form.decimals]
@@ -227,8 +227,11 @@ def _decimals(lines: Sequence[str], path: str, column: str) -> pa.Array:
     return (pc.struct_field(found, [0]) if path else found).cast(pa.string())
 
 
-def text_type(field: DataField) -> pa.DataType:
-    """The Arrow type of a column whose leaves are texts. Raises: UnsupportedError: messages cannot hold it."""
+def text_type(field: DataField, *, raw_decimals: bool = False) -> pa.DataType:
+    """The Arrow type of a column whose leaves are texts. Raises: UnsupportedError: messages cannot hold it.
+
+    Args: `raw_decimals`: leaves of decimals are bytes, as `json_shape` takes them.
+    """
 
     def inside(of: DataType | None) -> pa.DataType:
         assert of is not None
@@ -242,14 +245,14 @@ def text_type(field: DataField) -> pa.DataType:
             case "MULTISET" | "VECTOR" | "VARIANT":
                 problem = f"column '{field.name}' of type {of} cannot be read from JSON messages"
                 raise UnsupportedError(problem, "JSON messages", "Deliver Parquet files.")
-        return pa.string()
+        return pa.binary() if raw_decimals and of.root == "DECIMAL" else pa.string()
 
     return inside(field.type)
 
 
 def _has_long_decimals(data_type: DataType) -> bool:
     if data_type.root == "DECIMAL":
-        return (data_type.precision or 0) > _DIGITS_OF_DOUBLES
+        return (data_type.precision or 0) > DIGITS_OF_DOUBLES
     parts = (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields))
     return any(_has_long_decimals(part) for part in parts if part is not None)
 

@@ -130,6 +130,21 @@ def test_decimals_are_bytes_unless_said_otherwise(text: str, value: str) -> None
     assert rows(found)[0][1] == Decimal(value)
 
 
+def test_decimals_that_are_numbers_are_no_bytes() -> None:
+    """As Kafka's JSON converter writes them by its option `decimal.format`: 1111 and "1111" are not the same."""
+    decimal = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
+    columns = [{**decimal, "field": "d"}, {"type": "array", "items": decimal, "field": "listed"}]
+    types = fields(d="DECIMAL(10, 2)", listed="ARRAY<DECIMAL(10, 2)>")
+    value = {"d": 1111, "listed": [2222, "BNI=", 0.5, None]}
+    for line in (with_schema(change("c", None, value), *columns), change("c", None, value)):
+        listed = [Decimal(2222), Decimal("12.34"), Decimal("0.5"), None]
+        assert rows(read(NAME, [line], types)) == [("+I", Decimal(1111), listed)]
+    found = read(NAME, [change("c", None, {"d": 1.5})], fields(d="DECIMAL(20, 2)"))
+    assert [bad.problem for bad in found.bad] == [
+        "column 'd': '1.5' is a number, which keeps 15 digits, and the column has more"
+    ]
+
+
 def test_decimals_of_38_digits() -> None:
     number = -12345678901234567890123456789012345678
     import base64
