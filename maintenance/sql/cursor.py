@@ -357,6 +357,16 @@ class Cursor:
     def text(self, span: tuple[int, int]) -> str:
         return self.source.text[span[0] : span[1] + 1]
 
+    def stored_text(self, span: tuple[int, int], tree: exp.Expr) -> str:
+        """An expression as Flink keeps it in a schema: as it is written, with each name of a column in quotes."""
+        text = self.text(span)
+        names = {name.meta["start"]: name for name in tree.find_all(exp.Identifier) if "start" in name.meta}
+        for start, name in sorted(names.items(), reverse=True):
+            if isinstance(name.parent, exp.Column | exp.Dot) and not name.quoted:
+                at = start - span[0]
+                text = f"{text[:at]}`{name.this}`{text[at + len(name.this) :]}"
+        return text
+
     def expression(self, *until: str) -> exp.Expr:
         """An expression up to one of these words."""
         return self.parsed(self.span(*until), exp.Condition)

@@ -30,6 +30,8 @@ from maintenance.operations.parameters import Param, Value, text
 from maintenance.operations.refs.trigger_tag_automatic_creation import tag_after_commit
 from maintenance.options import table as table_options
 from maintenance.options.global_index import SORTED_INDEX_RECORDS_PER_RANGE
+from maintenance.options.known import state_of
+from maintenance.options.state import Harmless
 from maintenance.scan.global_index import TYPES
 from maintenance.spark.tasks import all_done, run_tasks
 from maintenance.table.planning import plan_state
@@ -122,7 +124,7 @@ def _checked(table: Table, column: str, index_type: str) -> DataField:
 
 def _own_options(options: Mapping[str, str]) -> Mapping[str, str]:
     for key in options:
-        if key not in _OPTIONS:
+        if key not in _OPTIONS and not isinstance(state_of(key), Harmless):
             raise OptionError(f"option '{key}' of an index", "options", f"Use the option '{_OPTIONS[0]}', or none.")
     return options
 

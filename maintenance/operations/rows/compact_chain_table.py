@@ -47,7 +47,7 @@ class CompactChainTableReport(OperationReport):
     """What was made complete, or would be.
 
     Attributes:
-        partitions: none if all that were named are complete already.
+        partitions: none if all that were named are complete already, or have no rows yet.
         files, bytes: that are merged, and their names; `snapshot_id`: of the snapshot branch, None if there was nothing
             to do.
     """
@@ -92,12 +92,6 @@ def plan(_: Run, table: Table, request: CompactChainTable) -> Plan[CompactChainT
         raise OptionError("this is not a chain table", f"table {table.identifier}", fix)
     chosen = _chosen(chain, request.partition)
     changes, complete = _matching(chain.delta, chosen), _matching(chain.snapshot, chosen)
-    if not changes and not complete:
-        raise NotFoundError(
-            f"there is no partition {chosen}",
-            table.identifier,
-            "Name a partition that the snapshot branch or the delta branch has.",
-        )
     base = chain.delta.latest_snapshot()
     wanted = set() if complete and not request.overwrite else changes
     splits = tuple(chained_splits(chain, wanted))
@@ -219,7 +213,7 @@ compact_chain_table = OPERATION.function(
     Args:
         partition: columns to values as texts; some of them name several.
         overwrite: merge again what is complete already, from the complete partition before it.
-    Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition;
+    Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition column;
         ConflictError: the changes were added to meanwhile: run again; CommitError.
     """,
     spark_first=True,

@@ -47,7 +47,8 @@ def read_column(cursor: Cursor) -> Column | Computed:
             f"column '{name}' is computed, and Paimon stores columns only", "Compute it in a query or a view."
         )
     span = cursor.span(",", ")", "COMMENT", "FIRST", "AFTER")
-    return Computed(name, cursor.text(span), cursor.parsed(span, exp.Condition), cursor.comment())
+    expression: exp.Expr = cursor.parsed(span, exp.Condition)
+    return Computed(name, cursor.stored_text(span, expression), expression, cursor.comment())
 
 
 def read_type(cursor: Cursor, name: str) -> Column:

@@ -42,7 +42,8 @@ def read_watermark(cursor: Cursor) -> tuple[str, exp.Expr, str]:
     name = cursor.name("the name of a column")
     cursor.expect("AS")
     span = cursor.span(",", ")")
-    return name, cursor.parsed(span, exp.Condition), cursor.text(span)
+    expression: exp.Expr = cursor.parsed(span, exp.Condition)
+    return name, expression, cursor.stored_text(span, expression)
 
 
 def options_of_computed(

@@ -143,7 +143,7 @@ class DescribeDatabase:
 
 @dataclass(frozen=True, slots=True)
 class ShowCreateTable:
-    """A statement that creates the same table, or in Spark the same view."""
+    """A statement that creates the same table, or in Spark the same view; in Flink of a system table, too."""
 
     path: tuple[str, ...]
     is_spark: bool
@@ -154,6 +154,9 @@ class ShowCreateTable:
         if view is not None:
             return Result.of_texts(("createtab_stmt",), [(spark_statement(f"{name.database}.{name.table}", view),)])
         parts = (name.catalog, name.database, name.table)
+        if not self.is_spark and not isinstance(seen := session.view(self.path), Detailed):
+            columns = _flink_columns(fields_of_view(seen), computed_of(seen))
+            return Result.of_texts(("result",), [(_flink_head(".".join(map(quoted, parts)), columns),)])
         table = session.stored(self.path)
         if not self.is_spark and is_materialized(table.options):
             fix = "SHOW CREATE MATERIALIZED TABLE shows its statement."
@@ -219,17 +222,13 @@ def _text(text: str, *, is_spark: bool) -> str:
 
 def _flink_statement(table: Detailed, name: str) -> str:
     schema = table.schema
-    by_name = {f.name: _column(f, flink_text(f.type), is_spark=False) for f in schema.fields}
-    lines = [
-        _computed(column) if isinstance(column, ComputedColumn) else by_name[column]
-        for column in placed([*by_name], computed_columns(schema.options))
-    ]
+    lines = _flink_columns(schema.fields, computed_columns(schema.options))
     mark = watermark(schema.options)
     if mark is not None:
         lines.append(f"WATERMARK FOR {quoted(mark.column)} AS {mark.text}")
     if schema.primary_keys:
         lines.append(f"PRIMARY KEY ({', '.join(map(quoted, schema.primary_keys))}) NOT ENFORCED")
-    clauses = [f"CREATE TABLE {name} (", "  " + ",\n  ".join(lines), ")"]
+    clauses = [_flink_head(name, lines)]
     if schema.comment:
         clauses.append(f"COMMENT {_text(schema.comment, is_spark=False)}")
     clauses += _partitions(schema.partition_keys)
@@ -237,6 +236,19 @@ def _flink_statement(table: Detailed, name: str) -> str:
     if options:
         clauses.append(f"WITH (\n{_options(options, is_spark=False)}\n)")
     return "\n".join(clauses)
+
+
+def _flink_head(name: str, lines: Sequence[str]) -> str:
+    return f"CREATE TABLE {name} (\n  " + ",\n  ".join(lines) + "\n)"
+
+
+def _flink_columns(fields: Sequence[DataField], computed: Sequence[ComputedColumn]) -> list[str]:
+    """The stored and the computed columns, each as a line of the statement."""
+    by_name = {f.name: _column(f, flink_text(f.type), is_spark=False) for f in fields}
+    return [
+        _computed(column) if isinstance(column, ComputedColumn) else by_name[column]
+        for column in placed([*by_name], computed)
+    ]
 
 
 def _materialized_statement(table: Table, name: str) -> str:

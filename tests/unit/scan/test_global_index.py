@@ -10,6 +10,7 @@ import pytest
 from pyroaring import BitMap, BitMap64
 
 from maintenance.catalog import CatalogTable, Schema, open_catalog
+from maintenance.errors import OptionError
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta
 from maintenance.metadata.manifests import Manifests
 from maintenance.metastore.schema_change import UpdateColumnType
@@ -120,6 +121,15 @@ def test_only_rows_of_the_entries_are_named(indexed: CatalogTable) -> None:
 def test_reads_find_what_they_should(indexed: CatalogTable) -> None:
     for where, rows in (("a = 1 AND b = 'odd'", range(11, 20, 2)), ("a = 4", range(40, 50)), ("a = 9", range(0))):
         assert sorted(indexed.to_arrow(where=where).column("id").to_pylist()) == list(rows)
+
+
+def test_options_of_how_paimon_builds_indexes_change_nothing(tmp_path: Path) -> None:
+    table = table_in(tmp_path)
+    table.write_arrow(rows_of(0, 20))
+    options = {"btree-index.records-per-range": "10", "btree-index.build.max-parallelism": "4"}
+    assert create_global_index(None, table, "a", "btree", options=options).files == 2
+    with pytest.raises(OptionError, match="option 'bucket' of an index"):
+        create_global_index(None, table, "a", "btree", options={"bucket": "2"})
 
 
 def test_a_file_of_an_index_that_is_damaged_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -44,14 +44,14 @@ def test_they_are_no_columns_of_the_table(session: Session, tmp_path: Path) -> N
 def test_options_are_those_of_flink(session: Session) -> None:
     assert session.table(("t",)).schema.options == {
         "schema.1.name": "double_cost",
-        "schema.1.expr": "cost * 2",
+        "schema.1.expr": "`cost` * 2",
         "schema.1.data-type": "DECIMAL(21, 2)",
         "schema.1.comment": "c",
         "schema.4.name": "four",
-        "schema.4.expr": "double_cost * 2",
+        "schema.4.expr": "`double_cost` * 2",
         "schema.4.data-type": "DECIMAL(32, 2)",
         "schema.watermark.0.rowtime": "at",
-        "schema.watermark.0.strategy.expr": "at - INTERVAL '5' SECOND",
+        "schema.watermark.0.strategy.expr": "`at` - INTERVAL '5' SECOND",
         "schema.watermark.0.strategy.data-type": "TIMESTAMP(3)",
     }
 
@@ -59,11 +59,30 @@ def test_options_are_those_of_flink(session: Session) -> None:
 def test_they_are_shown_by_describe_and_show_create_table(session: Session) -> None:
     shown = {row["name"]: row for row in session.sql("DESCRIBE t").to_arrow().to_pylist()}
     assert list(shown) == ["id", "double_cost", "cost", "at", "four"]
-    assert shown["double_cost"]["extras"] == "AS cost * 2"
-    assert shown["at"]["watermark"] == "at - INTERVAL '5' SECOND"
+    assert shown["double_cost"]["extras"] == "AS `cost` * 2"
+    assert shown["at"]["watermark"] == "`at` - INTERVAL '5' SECOND"
     [(text,)] = rows(session, "SHOW CREATE TABLE t")
     session.sql(str(text).replace("`t`", "`u`"))
     assert session.table(("u",)).schema.options == session.table(("t",)).schema.options
+
+
+def test_show_create_table_shows_the_columns_of_system_tables(session: Session) -> None:
+    [(text,)] = rows(session, "SHOW CREATE TABLE t$audit_log")
+    assert str(text) == (
+        "CREATE TABLE `paimon`.`default`.`t$audit_log` (\n  `rowkind` STRING,\n  `id` INT,\n"
+        "  `cost` DECIMAL(10, 2),\n  `at` TIMESTAMP(3),\n  `double_cost` AS `cost` * 2 COMMENT 'c',\n"
+        "  `four` AS `double_cost` * 2\n)"
+    )
+
+
+def test_names_of_columns_are_kept_in_quotes(session: Session) -> None:
+    session.sql(
+        "CREATE TABLE q (a INT, b STRING, r ROW<x INT>, second TIMESTAMP(3), c AS UPPER(b) || 'a b', d AS a + r.x,"
+        " e AS CASE WHEN `a` > 1 THEN b END, f AS second + INTERVAL '1' SECOND)"
+    )
+    assert [value for key, value in session.table(("q",)).schema.options.items() if key.endswith("expr")] == [
+        "UPPER(`b`) || 'a b'", "`a` + `r`.`x`", "CASE WHEN `a` > 1 THEN `b` END", "`second` + INTERVAL '1' SECOND",
+    ]  # fmt: skip
 
 
 def test_a_table_is_altered(session: Session) -> None:
@@ -72,7 +91,7 @@ def test_a_table_is_altered(session: Session) -> None:
         "id", "y", "double_cost", "cost", "at", "four", "z",
     ]  # fmt: skip
     session.sql("ALTER TABLE t MODIFY WATERMARK FOR at AS at - INTERVAL '1' HOUR")
-    assert session.table(("t",)).options["schema.watermark.0.strategy.expr"] == "at - INTERVAL '1' HOUR"
+    assert session.table(("t",)).options["schema.watermark.0.strategy.expr"] == "`at` - INTERVAL '1' HOUR"
     with pytest.raises(SqlError, match="the table has a watermark"):
         session.sql("ALTER TABLE t ADD WATERMARK FOR at AS at")
     session.sql("ALTER TABLE t DROP WATERMARK")
