@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="keep everything here; else it is removed")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started is to end, too
-    with tempfile.TemporaryDirectory(prefix="soak-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="soak-", ignore_cleanup_errors=True) as temporary:
         folder = arguments.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         say = partial(print, flush=True)

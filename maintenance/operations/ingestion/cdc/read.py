@@ -78,6 +78,7 @@ def read_changes(
     """
     import duckdb  # only files of messages need it
 
+    _check_names(fields, where)
     lines = _lines(data, where)
     with duckdb.connect() as connection:
         connection.register("texts", lines)
@@ -94,6 +95,17 @@ def read_changes(
     texts = dict(zip(lines["line"].to_pylist(), lines["text"].to_pylist(), strict=True)) if problems else {}
     bad = tuple(BadLine(line, problems[line], texts[line]) for line in sorted(problems))
     return ChangeRows(rows, bad, passed)
+
+
+def _check_names(fields: Sequence[DataField], where: str) -> None:
+    first: dict[str, str] = {}
+    for field in fields:
+        other = first.setdefault(field.name.lower(), field.name)
+        if other != field.name:
+            problem = (
+                f"columns '{other}' and '{field.name}' differ by case alone, and keys of JSON are not told apart by it"
+            )
+            raise UnsupportedError(problem, where, "Rename one of them, or deliver Parquet files.")
 
 
 def _lines(data: bytes, where: str) -> pa.Table:

@@ -70,6 +70,8 @@ def test_a_value_that_is_not_nested_as_its_column_is_reported() -> None:
 def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="cannot be read from JSON messages"):
         read(NAME, [{"v": 1}], fields(v="VARIANT"))
+    with pytest.raises(UnsupportedError, match="'v' and 'V' differ by case alone"):
+        read(NAME, [{"v": 1}], fields(v="INT", V="INT"))
     with pytest.raises(UnsupportedError, match="decimals of more than 15 digits"):
         read(NAME, [{"v": [1]}], fields(v="ARRAY<DECIMAL(20, 2)>"))
     for line in ({"i": "x"}, "x"):
