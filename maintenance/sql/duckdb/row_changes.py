@@ -61,6 +61,7 @@ from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.run import prepared
 from maintenance.table.planning import branches_of
 from maintenance.table.rows import read_splits
+from maintenance.table.system.metadata_columns import BUCKET, FILE_PATH, ROW_INDEX
 from maintenance.table.table import Table
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.text import filled_up, with_blanks
@@ -179,7 +180,7 @@ def _concerns(
 def _in_files(session: "SessionState", table: Table, change: RowChange, writer: ChangeWriter) -> RowChangeReport:
     state = TargetState.of(table, None, _columns(table, change))
     old = state.rows()
-    rows = _changed(session, table, _seen(table, old), change)
+    rows = _changed(session, table, _seen(table, _placed(state, old, change)), change)
     gone = rows.filter(pc.not_equal(rows.column(KIND), INSERTED)).column(_ROW)
     written = _written(table, old, rows)
     vectors = table.model.has_deletion_vectors
@@ -206,20 +207,43 @@ def _updated(table: Table, change: RowChange) -> list[str]:
     return [name for name in table.schema.field_names if any(v is None or name in v for v in updates)]
 
 
-_TRACKED = (ROW_ID, SEQUENCE_NUMBER)
+_KNOWN = (ROW_ID, SEQUENCE_NUMBER, FILE_PATH, ROW_INDEX, BUCKET)
+"""What a statement can name of rows besides the columns, as far as it is there."""
+
+
+def _named(change: RowChange) -> set[str]:
+    columns = [column for part in parts_of(change) if part is not None for column in part.find_all(exp.Column)]
+    return {column.name for column in columns}
 
 
 def _columns(table: Table, change: RowChange) -> tuple[DataField, ...]:
     """The columns to read: the table's, the ids of rows that are tracked, and their sequence numbers if named."""
-    columns = [column for part in parts_of(change) if part is not None for column in part.find_all(exp.Column)]
-    is_named = any(column.name == SEQUENCE_NUMBER.name for column in columns)
+    is_named = SEQUENCE_NUMBER.name in _named(change)
     return (*whole_rows(table), *([SEQUENCE_NUMBER] if is_named and table.model.tracks_rows else []))
 
 
+def _placed(state: TargetState, rows: pa.Table, change: RowChange) -> pa.Table:
+    """The rows with those of the columns that say where they lie which the statement names."""
+    wanted = _named(change) & {FILE_PATH.name, ROW_INDEX.name, BUCKET.name}
+    if not wanted:
+        return rows
+    files = rows.column(FILE.name).combine_chunks().dictionary_encode()
+    entries = [state.entries[name] for name in files.dictionary.to_pylist()]
+    places = [state.table.paths.data_file(each.partition, each.bucket, each.file) for each in entries]
+    known = {
+        FILE_PATH.name: pa.array(places, pa.string()).take(files.indices),
+        BUCKET.name: pa.array([each.bucket for each in entries], pa.int32()).take(files.indices),
+        ROW_INDEX.name: rows.column(POSITION.name),
+    }
+    for name in sorted(wanted):
+        rows = rows.append_column(name, known[name])
+    return rows
+
+
 def _seen(table: Table, old: pa.Table) -> pa.Table:
-    """What a statement can name of the rows: the columns, and what is known of rows that are tracked."""
-    tracked = [field.name for field in _TRACKED if field.name in old.column_names]
-    return old.select([*table.schema.field_names, *tracked])
+    """What a statement can name of the rows."""
+    known = [field.name for field in _KNOWN if field.name in old.column_names]
+    return old.select([*table.schema.field_names, *known])
 
 
 def _written(table: Table, old: pa.Table, rows: pa.Table) -> pa.Table:
@@ -241,7 +265,7 @@ def _changed(session: "SessionState", table: Table, old: pa.Table, change: RowCh
 
     Only new values are computed. All others are taken from the old rows, so that they stay as they are.
     """
-    fields = [*table.schema.fields, *(field for field in _TRACKED if field.name in old.column_names)]
+    fields = [*table.schema.fields, *(field for field in _KNOWN if field.name in old.column_names)]
     seen, is_flink = old.select([field.name for field in fields]), change.source.dialect is Flink
     target = with_declared(carried(seen if is_flink else filled_up(seen, fields), fields), fields)
     bound = {**change.bound, TARGET: target.append_column(_ROW, pa.array(np.arange(old.num_rows)))}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from maintenance.errors import PredicateError, SqlError, UnsupportedError
-from maintenance.format.rows.system_fields import ROW_ID, SEQUENCE_NUMBER
+from maintenance.format.rows.system_fields import ROW_ID
 from maintenance.operations.operation import Run
 from maintenance.operations.rows.assignments import resolved
 from maintenance.operations.rows.change_writer import ChangePreview, ChangeWriter
@@ -36,6 +36,7 @@ from maintenance.sql.result import Result
 from maintenance.sql.schema_evolution import by_name, change_columns, merging_of, schema_changes
 from maintenance.sql.settings import MERGES_SCHEMA
 from maintenance.sql.statements.statement import Parse
+from maintenance.table.system.metadata_columns import METADATA_COLUMNS
 from maintenance.table.table import Table
 from maintenance.types.casts.text import has_chars
 from maintenance.types.casts.zones import UTC
@@ -282,9 +283,10 @@ class Merge:
         source = None if change.using is None else change.using.alias_or_name
         parts = [part for part in parts_of(change) if part is not None]
         named = [each for part in parts for each in part.find_all(exp.Column) if each.table != source]
+        named = [each for each in named if each.name != ROW_ID.name]  # which its rows have there, too
         assigned = {name for clause in change.clauses for name in clause.values or table.schema.field_names}
         nested = [field.name for field in table.schema.fields if field.name in assigned and field.type.root != "CHAR"]
-        return _is_for_query(session, table, [*named, *map(exp.column, nested)], [SEQUENCE_NUMBER.name])
+        return _is_for_query(session, table, [*named, *map(exp.column, nested)])
 
     def _given(self, session: "SessionState", using: exp.Expr) -> Sequence[DataField]:
         """The columns of the source."""
@@ -399,19 +401,14 @@ def _reads_tables(session: "SessionState", nodes: Iterable[exp.Expr | None]) -> 
     return any(session.existing(path) is not None or session.sql_view(path) is not None for path in paths)
 
 
-_TRACKED = (ROW_ID.name, SEQUENCE_NUMBER.name)
-
-
-def _is_for_query(
-    session: "SessionState", table: Table, nodes: Iterable[exp.Expr | None], tracked: Sequence[str] = _TRACKED
-) -> bool:
+def _is_for_query(session: "SessionState", table: Table, nodes: Iterable[exp.Expr | None]) -> bool:
     """Whether an expression of Spark's dialect names what a query in this process knows, and operations do not.
 
-    That is a CHAR, which is filled up with blanks. `tracked`: further columns.
+    That is a CHAR, which is filled up with blanks, and a metadata column.
     """
     if session.dialect != "spark":
         return False
-    known = {*tracked, *(field.name.lower() for field in table.schema.fields if has_chars(field.type))}
+    known = {*METADATA_COLUMNS, *(field.name.lower() for field in table.schema.fields if has_chars(field.type))}
     columns = [column for node in nodes if node is not None for column in node.find_all(exp.Column)]
     return any(part.name in known or part.name.lower() in known for column in columns for part in column.parts)
 

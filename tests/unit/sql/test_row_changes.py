@@ -185,3 +185,19 @@ def test_changes_of_rows_fill_chars_up_with_blanks(tmp_path: Path) -> None:
     session.sql(f"MERGE INTO t USING {source} WHEN MATCHED THEN UPDATE SET c = d")
     assert rows(session) == [(1, "x  ", "x"), (3, "d  ", "z")]
     assert rows(Session(session.catalog, dialect="flink")) == rows(session)
+
+
+@pytest.mark.parametrize("options", ["", f"TBLPROPERTIES ({VECTORS})"])
+def test_places_of_rows_in_conditions(tmp_path: Path, options: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql(f"CREATE TABLE t (k INT, p INT) PARTITIONED BY (p) {options}")
+    for values in ("(1, 1), (2, 1), (3, 2)", "(4, 1)"):
+        session.sql(f"INSERT INTO t VALUES {values}")
+    places = session.sql("SELECT __paimon_file_path AS f, __paimon_row_index AS i FROM t WHERE k = 2").to_arrow()
+    ((path, number),) = [tuple(row.values()) for row in places.to_pylist()]
+    session.sql(f"UPDATE t SET k = __paimon_row_index + 10 WHERE __paimon_file_path = '{path}'")
+    assert rows(session) == [(3, 2), (4, 1), (10, 1), (10 + number, 1)]
+    session.sql("DELETE FROM t WHERE __paimon_bucket = 0 AND __paimon_file_path LIKE '%/p=2/%'")
+    session.sql("CREATE TABLE empty (k INT)")
+    session.sql("DELETE FROM empty WHERE __paimon_file_path = 'x' AND __paimon_row_index < 1")
+    assert rows(session) == [(4, 1), (10, 1), (10 + number, 1)]
