@@ -63,6 +63,8 @@ FUNCTIONS = (
     "LAG(a) OVER (ORDER BY a)", "SUM(a) OVER (ORDER BY a)",
 )  # fmt: skip
 OF_SPARK = (
+    "date_format(TIMESTAMP_NTZ '2024-07-01 00:05:00', 'kk:mm k')", "date_format(day, 'kk')",
+    "to_timestamp('2024-07-01 24:10', 'yyyy-MM-dd kk:mm')", "try_to_timestamp('2024-07-01 0:10', 'yyyy-MM-dd k:mm')",
     "pmod(-7, 3)", "isnull(b)", "isnotnull(b)", "size(array(1, 2))", "datediff(day, DATE '2024-01-01')", "nvl(b, 'x')",
     "add_months(day, 1)", "trunc(day, 'MM')", "weekofyear(day)", "last_day(day)", "date_sub(day, 3)", "split(b, 'b')",
     "a <=> NULL", "left(b, 2)", "translate(b, 'ab', 'xy')", "get_json_object('{\"a\": {\"b\": 1}}', '$.a.b')",

@@ -2,25 +2,30 @@
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 
 _SIGNS: Mapping[str, str] = {
     "yyyy": "%Y", "y": "%-Y" , "yy": "%y", "MM": "%m", "M": "%-m", "MMM": "%b", "MMMM": "%B", "dd": "%d", "d": "%-d",
     "HH": "%H", "H": "%-H", "hh": "%I", "h": "%-I", "mm": "%M", "m": "%-M", "ss": "%S", "s": "%-S", "SSS": "%g",
     "SSSSSS": "%f", "a": "%p", "E": "%a", "EEE": "%a", "EEEE": "%A", "DDD": "%j", "D": "%-j", "uuuu": "%Y",
+    "kk": "%H", "k": "%-H",
 }  # fmt: skip
+LAST_HOUR: Mapping[str, str] = {"kk": "24", "k": "24"}
+"""What stands for midnight where hours are counted from 1."""
 # What Java reads for them: DuckDB takes fewer digits as well.
 _READ: Mapping[str, str] = {
     "yyyy": "[0-9]{4}", "uuuu": "[0-9]{4}", "y": "[0-9]+", "yy": "[0-9]{2}", "MMM": "[A-Za-z]+", "MMMM": "[A-Za-z]+",
     "SSS": "[0-9]{1,3}", "SSSSSS": "[0-9]{1,6}", "a": "(?i:AM|PM)", "DDD": "[0-9]{3}", "D": "[0-9]{1,3}",
     "hh": "(?:0[1-9]|1[0-2])", "h": "(?:0?[1-9]|1[0-2])",
+    "kk": "(?:0[1-9]|1[0-9]|2[0-3])", "k": "(?:0?[1-9]|1[0-9]|2[0-3])",
     **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "[0-9]{2}"),
     **dict.fromkeys(("M", "d", "H", "m", "s"), "[0-9]{1,2}"),
 }  # fmt: skip
 _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 
 
-def duck_format(pattern: str) -> str | None:
-    """The same pattern; None: DuckDB has none."""
+def duck_format(pattern: str, fixed: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """The same pattern; None: DuckDB has none. `fixed`: texts in the places of numbers."""
     made, at = "", 0
     for piece in _PIECE.finditer(pattern):
         if piece.start() != at:
@@ -30,12 +35,9 @@ def duck_format(pattern: str) -> str | None:
         if text.startswith("'"):
             made += (piece[1].replace("''", "'") or "'").replace("%", "%%")
         elif text[0].isalpha():
-            if text not in _SIGNS or text == "y":
-                if text != "y":
-                    return None
-                made += "%Y"
-            else:
-                made += _SIGNS[text]
+            if text not in _SIGNS:
+                return None
+            made += fixed.get(text, "%Y" if text == "y" else _SIGNS[text])
         else:
             made += text.replace("%", "%%")
     return made if at == len(pattern) else None
@@ -46,10 +48,10 @@ def letters(pattern: str) -> set[str]:
     return {piece[0] for piece in _PIECE.finditer(pattern) if piece[0][0].isalpha()}
 
 
-def read_format(pattern: str) -> str | None:
+def read_format(pattern: str, fixed: Mapping[str, str] = MappingProxyType({})) -> str | None:
     """What a text looks like that a pattern of Java reads, as a regular expression. The pattern is known.
 
-    None: it has days of the week, which Spark does not read.
+    None: it has days of the week, which Spark does not read. `fixed`: as of `duck_format`.
     """
     if not letters(pattern) <= _READ.keys():
         return None
@@ -57,5 +59,5 @@ def read_format(pattern: str) -> str | None:
     for piece in _PIECE.finditer(pattern):
         text = piece[0]
         quoted = (piece[1].replace("''", "'") or "'") if text.startswith("'") else text
-        made += _READ[text] if text[0].isalpha() else re.sub(r"(\W)", r"\\\1", quoted)
+        made += fixed.get(text, _READ[text]) if text[0].isalpha() else re.sub(r"(\W)", r"\\\1", quoted)
     return made

@@ -15,7 +15,7 @@ from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
 from maintenance.sql.expressions.stamps import is_wide, micros_of, narrow, rest_of
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.time_formats import duck_format, letters, read_format
+from maintenance.sql.expressions.time_formats import LAST_HOUR, duck_format, letters, read_format
 from maintenance.types.data_type import DataType
 
 # The names of what times and intervals have, in Spark.
@@ -291,7 +291,16 @@ def _formatted(call: Call) -> exp.Expr:
         node = cast_node(node, kinds.NTZ)
     elif value.kind.root == "TIMESTAMP":
         node = filled("CAST(a AS TIMESTAMP)", {"a": node})  # of less digits DuckDB has no years before 1677
-    return filled("strftime(a, f)", {"a": node, "f": exp.Literal.string(format_)})
+    parts = {"a": node, "f": exp.Literal.string(format_)}
+    if not _counts_from_one(pattern):
+        return filled("strftime(a, f)", parts)
+    parts["g"] = exp.Literal.string(duck_format(pattern or "", LAST_HOUR) or "")
+    return filled("CASE WHEN hour(a) = 0 THEN strftime(a, g) ELSE strftime(a, f) END", parts)
+
+
+def _counts_from_one(pattern: str | None) -> bool:
+    """Whether hours of a pattern are those from 1 to 24."""
+    return bool(letters(pattern or "") & LAST_HOUR.keys())
 
 
 def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
@@ -307,6 +316,8 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     parts = {"a": value.node, "f": exp.Literal.string(format_)}
     has_year = bool(letters(pattern or "") & {"yyyy", "uuuu", "y", "yy"})
+    if call.is_flink and _counts_from_one(pattern):
+        raise refusals.unsupported(call.typing.source, call.written, "hours from 1 to 24 in a text", "Write HH.")
     if call.is_flink and "yy" in letters(pattern or ""):
         what = "a year of two digits, which depend on today's,"
         raise refusals.unsupported(call.typing.source, call.written, what, "Write yyyy.")
@@ -320,6 +331,12 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
         what = "a pattern with days of the week to read a text by"
         raise refusals.unsupported(call.typing.source, call.written, what, "Leave them out.")
     read = f"{'try_' if is_try else ''}strptime({given}, f)"
+    if _counts_from_one(pattern):
+        last = duck_format(pattern or "", LAST_HOUR) or ""
+        parts["g"] = exp.Literal.string(last if has_year else f"%Y {last}")
+        parts["s"] = exp.Literal.string(read_format(pattern or "", LAST_HOUR) or "")
+        shape = f"{shape}|{parts['s'].name}"
+        read = f"CASE WHEN regexp_full_match(a, s) THEN {read.replace(', f)', ', g)')} ELSE {read} END"
     if "yy" in found:
         # To Java these are the years from 2000.
         read = f"CASE WHEN year({read}) < 2000 THEN {read} + to_years(100) ELSE {read} END"

@@ -246,3 +246,15 @@ def test_a_time_in_a_column_of_texts_shows_no_zone(lake: Path) -> None:
         assert column(lake, "spark", "SELECT x FROM db.texts ORDER BY id") == TEXTS[name][1]
     with pytest.raises(SqlError, match="column 'x' is STRING"):
         Session(open_warehouse(lake), dialect="flink").sql("INSERT INTO db.texts SELECT id, a FROM db.t")
+
+
+def test_hours_from_1_to_24_in_sparks_dialect(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("SET TIME ZONE 'UTC'")
+    texts = ", ".join(f"('2024-07-01 {hour}:10')" for hour in ("24", "00", "01", "23", "25", "1"))
+    read = "hour(try_to_timestamp(x, 'yyyy-MM-dd kk:mm'))"
+    rows = session.sql(f"SELECT {read} AS h FROM VALUES {texts} AS t(x)").to_arrow()
+    assert rows.column("h").to_pylist() == [0, None, 1, 23, None, None]
+    times = ", ".join(f"(TIMESTAMP_NTZ '2024-07-01 {hour}:05:00')" for hour in ("00", "01", "23"))
+    rows = session.sql(f"SELECT date_format(t, 'kk:mm k') AS s FROM VALUES {times} AS v(t)").to_arrow()
+    assert rows.column("s").to_pylist() == ["24:05 24", "01:05 1", "23:05 23"]
