@@ -86,11 +86,7 @@ def spark_ddl(fields: Sequence[DataField]) -> str:
 
 def has_time(data_type: DataType) -> bool:
     """Whether a type is a TIME, or has one inside."""
-
-    def within(arrow: pa.DataType) -> bool:
-        return pa.types.is_time(arrow) or any(within(arrow.field(n).type) for n in range(arrow.num_fields))
-
-    return within(arrow_type(data_type))
+    return any(part.root == "TIME" for part in data_type.walk())
 
 
 def arrow_schema(fields: Sequence[DataField]) -> pa.Schema:

@@ -5,7 +5,7 @@ A type is written in a schema file either as text (`DECIMAL(10, 2) NOT NULL`) or
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -72,6 +72,18 @@ class DataType:
     @property
     def is_nested(self) -> bool:
         return self.root in _NESTED
+
+    @property
+    def parts(self) -> "tuple[DataType, ...]":
+        """The types that a nested type is made of: its element, its key and value, or its fields' types."""
+        single = (self.element, self.key, self.value)
+        return (*(part for part in single if part is not None), *(field.type for field in self.fields))
+
+    def walk(self) -> Iterator["DataType"]:
+        """The type and all types inside of it."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
     def as_nullable(self, nullable: bool = True) -> "DataType":
         return self if self.nullable == nullable else replace(self, nullable=nullable)

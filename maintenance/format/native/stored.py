@@ -40,17 +40,11 @@ def check_types(fields: Sequence[DataField], name: str, lacks: Callable[[DataTyp
     """Refuse columns of types that a format lacks, at any depth. Raises: UnsupportedError naming the column."""
     for field in fields:
         arrow_type(field.type, f"column {field.name}")
-        lacking = next((part for part in _parts(field.type) if lacks(part)), None)
+        lacking = next((part for part in field.type.walk() if lacks(part)), None)
         if lacking is not None:
             raise UnsupportedError(
                 f"type {lacking} in a {name} file", f"column {field.name}", "Use parquet, orc, avro or row."
             )
-
-
-def _parts(data_type: DataType) -> list[DataType]:
-    inner = [part for part in (data_type.element, data_type.key, data_type.value) if part is not None]
-    inner += [field.type for field in data_type.fields]
-    return [data_type, *(part for held in inner for part in _parts(held))]
 
 
 def _stored(data_type: DataType) -> pa.DataType:

@@ -34,7 +34,7 @@ def null_key(column: str, path: str) -> UnsupportedError:
 
 
 def _has_map(data_type: DataType) -> bool:
-    return data_type.root in ("MAP", "MULTISET") or any(map(_has_map, _inner(data_type)))
+    return any(part.root in ("MAP", "MULTISET") for part in data_type.walk())
 
 
 def _inner(data_type: DataType) -> list[DataType]:

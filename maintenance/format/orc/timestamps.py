@@ -10,7 +10,7 @@ Only the nanoseconds are decoded here, in the same order as the seconds.
 Source: ORC specification v1, Java `TimestampTreeReader`, `OrcTimestampColumnVector`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -46,22 +46,13 @@ def is_legacy(options: Mapping[str, str]) -> bool:
 
 def is_wrong_in_arrow(source: pa.NativeFile, fields: Sequence[DataField], *, legacy: bool) -> bool:
     """Whether a clock other than UTC wrote timestamps that Arrow decodes to others. `legacy`: see above."""
-    times = {root for field in fields for root in _times_in(field.type)}
+    times = {part.root for field in fields for part in field.type.walk() if part.is_timestamp}
     if not times:
         return False
     tail = OrcTail.read(source)
     if not (legacy and "TIMESTAMP_LTZ" in times) and not _may_be_around_1970(tail):
         return False
     return any(tail.streams(source, stripe).time_zone not in _UTC for stripe in tail.stripes)
-
-
-def _times_in(data_type: DataType) -> Iterator[str]:
-    """The roots of all timestamps in a type."""
-    if data_type.is_timestamp:
-        yield data_type.root
-    for part in (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields)):
-        if part is not None:
-            yield from _times_in(part)
 
 
 def _may_be_around_1970(tail: OrcTail) -> bool:

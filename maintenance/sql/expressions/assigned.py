@@ -63,7 +63,7 @@ def assigned(resolved: Resolved, fields: Sequence[DataField], *, is_update: bool
 
 def _made(value: Typed, field: DataField, takes: Takes, *, is_flink: bool) -> exp.Expr:
     """A value in the type of a column; what it is where a writer has its own way with the type."""
-    if any(part.root in ("VARIANT", "VECTOR", "MULTISET", "BLOB") for part in _parts(field.type)):
+    if any(part.root in ("VARIANT", "VECTOR", "MULTISET", "BLOB") for part in field.type.walk()):
         return value.node
     if value.kind.root == field.type.root == "TIME":
         return value.node
@@ -79,12 +79,6 @@ def _made(value: Typed, field: DataField, takes: Takes, *, is_flink: bool) -> ex
         problem = f"column '{field.name}' is {field.type}, and the query gives {kinds.shown(value.kind)}"
         raise SqlError(problem, "query", "Cast it in the query.")
     return made if is_flink else _of_length(made, field.type)
-
-
-def _parts(kind: DataType) -> list[DataType]:
-    """A type and all types inside of it."""
-    inner = (kind.element, kind.key, kind.value, *(part.type for part in kind.fields))
-    return [kind, *(each for part in inner if part is not None for each in _parts(part))]
 
 
 def _like(of: DataType, to: DataType, *, is_flink: bool) -> DataType:
@@ -125,13 +119,9 @@ def _takes_in_update(of: DataType, to: DataType) -> bool:
 
 def _takes_parts(of: DataType, to: DataType, takes: Takes) -> bool:
     """The same of what is inside."""
-    one, other = _inside(of), _inside(to)
+    one, other = of.parts, to.parts
     is_alike = of.root == to.root and len(one) == len(other) > 0
     return is_alike and all(takes(a, b) for a, b in zip(one, other, strict=True))
-
-
-def _inside(kind: DataType) -> list[DataType]:
-    return [part for part in (kind.element, kind.key, kind.value, *(each.type for each in kind.fields)) if part]
 
 
 def _of_length(node: exp.Expr, to: DataType) -> exp.Expr:

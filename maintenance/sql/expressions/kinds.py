@@ -105,7 +105,7 @@ def has_order(kind: DataType) -> bool:
     """Whether values can be compared: there is no map in them."""
     if kind.root in ("MAP", "VARIANT"):
         return False
-    return all(has_order(part) for part in (kind.element, *(each.type for each in kind.fields)) if part is not None)
+    return all(map(has_order, kind.parts))
 
 
 def are_named_alike(found: Sequence[DataType]) -> bool:
@@ -123,9 +123,8 @@ def are_named_alike(found: Sequence[DataType]) -> bool:
 
 def is_storable(kind: DataType) -> bool:
     """Whether it is the type of a column that any table can have."""
-    parts = (kind.element, kind.key, kind.value, *(part.type for part in kind.fields))
     is_plain = kind.root not in (NULL.root, "BLOB", "MULTISET") and not is_interval(kind) and kind.length != 0
-    return is_plain and all(is_storable(part) for part in parts if part is not None)
+    return is_plain and all(map(is_storable, kind.parts))
 
 
 def shown(kind: DataType) -> str:
@@ -291,7 +290,7 @@ def _closest(one: DataType, other: DataType, of_float: DataType) -> DataType | N
         return widest_of_two(one, other, is_flink=False)
     if one.root != other.root:
         return None
-    pairs = list(zip(_parts(one), _parts(other), strict=False))
+    pairs = list(zip(one.parts, other.parts, strict=False))
     has_same_names = [part.name.lower() for part in one.fields] == [part.name.lower() for part in other.fields]
     if not has_same_names:
         return one if [kind for kind, _ in pairs] == [kind for _, kind in pairs] else None
@@ -302,11 +301,6 @@ def _closest(one: DataType, other: DataType, of_float: DataType) -> DataType | N
     if one.root == "ARRAY":
         return array(known[0])
     return map_of(*known) if one.root == "MAP" else row(zip([part.name for part in one.fields], known, strict=True))
-
-
-def _parts(kind: DataType) -> list[DataType]:
-    """The types inside of a type."""
-    return [part for part in (kind.element, kind.key, kind.value, *(each.type for each in kind.fields)) if part]
 
 
 def _closest_number(one: DataType, other: DataType, of_float: DataType) -> DataType | None:

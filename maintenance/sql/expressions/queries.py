@@ -570,8 +570,7 @@ def _selected(rows: Sequence[tuple[str, Typed]]) -> exp.Subquery:
 
 
 def _has_map(kind: DataType) -> bool:
-    parts = (kind.element, *(part.type for part in kind.fields))
-    return kind.root == "MAP" or any(_has_map(part) for part in parts if part is not None)
+    return any(part.root == "MAP" for part in kind.walk())
 
 
 def _and(having: exp.Having | None) -> exp.Having:

@@ -7,13 +7,12 @@ from maintenance.operations.rows.merge_clauses import TARGET, Clause, quoted
 from maintenance.spark.types import spark_type
 from maintenance.sql.by_name import ByName, lacks_fields
 from maintenance.types.arrow import element_of, map_parts
-from maintenance.types.casts.matrix import parts
 from maintenance.types.data_type import DataField, DataType
 
 
 def has_rows(kind: DataType) -> bool:
     """Whether it is a ROW, or there is one in it."""
-    return kind.root == "ROW" or any(map(has_rows, parts(kind)))
+    return any(part.root == "ROW" for part in kind.walk())
 
 
 def in_order(

@@ -82,18 +82,12 @@ def is_castable(source: DataType, target: DataType) -> bool:
     if target.is_string and source.root in _MOMENTS:
         return target.root == "VARCHAR" and target.length == MAX_LENGTH and target.nullable
     if target.is_string and source.is_nested:
-        return source.root in _NESTED and all(_has_text(part) for part in parts(source))
+        return source.root in _NESTED and all(_has_text(part) for part in source.parts)
     return source.root in _CASTABLE.get(target.root, frozenset())
 
 
 def _has_text(part: DataType) -> bool:
     return is_castable(part, DataType("VARCHAR", length=MAX_LENGTH))
-
-
-def parts(data_type: DataType) -> tuple[DataType, ...]:
-    """The types that a nested type is made of: its element, its key and value, or its fields' types."""
-    single = (data_type.element, data_type.key, data_type.value)
-    return (*(part for part in single if part is not None), *(field.type for field in data_type.fields))
 
 
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}

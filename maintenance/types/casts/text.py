@@ -23,8 +23,7 @@ def text_to_text(array: pa.Array, source: DataType, target: DataType) -> pa.Arra
 
 def has_chars(kind: DataType) -> bool:
     """Whether a type is a CHAR, or has one inside."""
-    inner = (kind.element, kind.key, kind.value, *(part.type for part in kind.fields))
-    return kind.root == "CHAR" or any(part is not None and has_chars(part) for part in inner)
+    return any(part.root == "CHAR" for part in kind.walk())
 
 
 def with_blanks(column: pa.ChunkedArray, kind: DataType) -> pa.ChunkedArray:

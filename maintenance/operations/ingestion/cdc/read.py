@@ -263,10 +263,7 @@ def text_type(field: DataField, *, raw_decimals: bool = False) -> pa.DataType:
 
 
 def _has_long_decimals(data_type: DataType) -> bool:
-    if data_type.root == "DECIMAL":
-        return (data_type.precision or 0) > DIGITS_OF_DOUBLES
-    parts = (data_type.element, data_type.key, data_type.value, *(field.type for field in data_type.fields))
-    return any(_has_long_decimals(part) for part in parts if part is not None)
+    return any(part.root == "DECIMAL" and (part.precision or 0) > DIGITS_OF_DOUBLES for part in data_type.walk())
 
 
 def _typed(texts: pa.Array, field: DataField, leaf: Leaf) -> pa.Array:
