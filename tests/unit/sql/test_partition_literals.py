@@ -63,8 +63,8 @@ def test_null_names_the_null_partition_of_any_type(session: Session, kind: str) 
     assert ids(session) == [3]
     session.sql("ALTER TABLE t DROP PARTITION (p = NULL)")
     assert ids(session) == []
-    with pytest.raises(NotFoundError, match=f"partition p={NULL_NAME} does not exist"):
-        session.sql("ALTER TABLE t DROP PARTITION (p = NULL)")
+    with pytest.raises(NotFoundError, match=f"partition p={NULL_NAME}/q=a does not exist"):
+        session.sql("ALTER TABLE t DROP PARTITION (p = NULL, q = 'a')")
 
 
 def test_spark_prints_the_values_of_partitions(tmp_path: Path) -> None:
