@@ -15,8 +15,8 @@ class PostponeOptions:
     """What the number of buckets of a new partition follows from.
 
     Attributes:
-        default_buckets: this many, whatever there is; None = by the amount of data.
-        target_rows: of a bucket; None = `target_bytes` counts.
+        default_buckets: this many if `target_rows` is None, or the writers do not know how much is written.
+        target_rows: of a bucket; None = `default_buckets` or `target_bytes` counts.
         target_bytes: of a bucket.
         most: no more buckets than that by the amount of data.
     """
@@ -35,13 +35,17 @@ class PostponeOptions:
             table_options.POSTPONE_BATCH_WRITE_FIXED_BUCKET_MAX_PARALLELISM.of(options),
         )
 
+    @property
+    def settled(self) -> int | None:
+        """The number of buckets of every new partition; None = it follows from the amount of data."""
+        return self.default_buckets if self.target_rows is None else None
+
     def buckets_for(self, rows: int, size: int) -> int:
-        """The number of buckets of a new partition: a power of two, or the most allowed. `size`: bytes."""
-        if self.default_buckets is not None:
-            return self.default_buckets
+        """The number of buckets of a new partition. `size`: bytes."""
+        if self.settled is not None:
+            return self.settled
         value, target = (size, self.target_bytes) if self.target_rows is None else (rows, self.target_rows)
-        needed = max(1, -(-value // max(1, target)))
-        return min(self.most, 1 << (needed - 1).bit_length())
+        return min(self.most, max(1, -(-value // max(1, target))))
 
 
 def waits(options: TableModel) -> bool:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from maintenance.bucket.postpone import waits
+from maintenance.bucket.postpone import PostponeOptions
 from maintenance.commit.commit import abort
 from maintenance.commit.identity import CommitIdentity, numbered
 from maintenance.commit.overwrite import Overwrite
@@ -224,7 +224,7 @@ class PaimonWriter(DataSourceArrowWriter):
     def _check_numbers(self, rows: pa.Table) -> None:
         """Tasks cannot agree on how many buckets a new partition gets."""
         context = self._write.context
-        if not context.model.is_postponed or waits(context.model) or not needs_sizes(context):
+        if not needs_sizes(context) or PostponeOptions.of(context.model).default_buckets is not None:
             return
         for partition, _ in by_partition(rows, context):
             if partition not in self._write.state.bucket_numbers:

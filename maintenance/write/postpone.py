@@ -79,7 +79,7 @@ def number_of(partition: bytes, numbers: BucketNumbers, context: WriteContext) -
 def needs_sizes(context: WriteContext) -> bool:
     """Whether the number of buckets of a new partition depends on how much is written to it."""
     postponed = context.model.is_postponed and not waits(context.model)
-    return postponed and PostponeOptions.of(context.model).default_buckets is None
+    return postponed and PostponeOptions.of(context.model).settled is None
 
 
 def with_numbers(state: WriteState, sizes: Mapping[bytes, PartitionSize], context: WriteContext) -> WriteState:

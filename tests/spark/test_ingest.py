@@ -219,4 +219,4 @@ def test_postponed_rows_are_there_at_once_or_after_a_compaction(
         assert state(table) == {}
         compact(spark, table)
     assert state(table) == {i: str(min(i // 30, 2)) for i in range(150)}
-    assert {entry.total_buckets for entry in live(table)} == {4 if straight == "true" else 8}
+    assert {entry.total_buckets for entry in live(table)} == {3 if straight == "true" else 7}

@@ -36,10 +36,11 @@ def waiting(table: CatalogTable) -> int:
         (PostponeOptions(), 0, 0, 1),
         (PostponeOptions(), 5, 1 << 30, 1),
         (PostponeOptions(), 5, (1 << 30) + 1, 2),
-        (PostponeOptions(), 5, 5 << 30, 8),
-        (PostponeOptions(most=6), 5, 5 << 30, 6),
-        (PostponeOptions(target_rows=10), 31, 5 << 30, 4),
-        (PostponeOptions(default_buckets=7, target_rows=10), 31, 0, 7),
+        (PostponeOptions(), 5, 5 << 30, 5),
+        (PostponeOptions(most=4), 5, 5 << 30, 4),
+        (PostponeOptions(target_rows=10), 45, 5 << 30, 5),
+        (PostponeOptions(default_buckets=7), 31, 0, 7),
+        (PostponeOptions(default_buckets=7, target_rows=10), 45, 0, 5),
     ],
 )
 def test_the_number_of_buckets_of_a_new_partition(options: PostponeOptions, rows: int, size: int, buckets: int) -> None:
@@ -91,7 +92,7 @@ def test_batches_choose_a_number_that_stays(tmp_path: Path) -> None:
     assert table.to_arrow(where="day = 'a' AND id = 77").num_rows == 1
     assert table.to_arrow().num_rows == 205
     table.overwrite_arrow(pa.table({"id": pa.array(range(200), pa.int32()), "day": ["b"] * 200}))
-    assert {(table.paths.spec_of(e.partition)["day"], e.total_buckets) for e in live(table)} == {("a", 4), ("b", 32)}
+    assert {(table.paths.spec_of(e.partition)["day"], e.total_buckets) for e in live(table)} == {("a", 4), ("b", 20)}
 
 
 def test_two_first_writers_agree_on_a_number(tmp_path: Path) -> None:
