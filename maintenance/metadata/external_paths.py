@@ -37,7 +37,7 @@ class ExternalPaths:
             return None
         if strategy == "specific-fs":
             roots = _on_file_system(roots, table_options.DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS.of(options))
-        weights = table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.of(options) if strategy == "weighted" else ()
+        weights = table_options.DATA_FILE_EXTERNAL_PATHS_WEIGHTS.of(options) if strategy == "weight-robin" else ()
         if weights and len(roots) > 1 and len(weights) != len(roots):
             raise OptionError(
                 f"there are {len(weights)} weights for {len(roots)} paths",

@@ -193,7 +193,7 @@ DATA_FILE_PATH_DIRECTORY: Option[str | None] = Option("data-file.path-directory"
 DATA_FILE_EXTERNAL_PATHS: Option[tuple[str, ...]] = Option("data-file.external-paths", names, ())
 DATA_FILE_EXTERNAL_PATHS_STRATEGY = Option(
     "data-file.external-paths.strategy",
-    one_of("none", "specific-fs", "round-robin", "entropy-inject", "weighted"),
+    one_of("none", "specific-fs", "round-robin", "entropy-inject", "weight-robin"),
     "none",
 )
 DATA_FILE_EXTERNAL_PATHS_SPECIFIC_FS: Option[str | None] = Option("data-file.external-paths.specific-fs", string, None)

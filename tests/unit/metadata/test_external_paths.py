@@ -47,11 +47,11 @@ def test_round_robin_takes_each_in_turn() -> None:
 
 
 def test_weights_say_how_often() -> None:
-    actual = of("s3://a/x,s3://b/x", "weighted", weights="1, 9")
+    actual = of("s3://a/x,s3://b/x", "weight-robin", weights="1, 9")
     assert actual is not None
     counts = Counter(islice(actual.choices(), 2000))
     assert 100 < counts["s3://a/x"] < 350
-    one = of("s3://a/x", "weighted", weights="1,9")
+    one = of("s3://a/x", "weight-robin", weights="1,9")
     assert one is not None
     assert set(islice(one.choices(), 5)) == {"s3://a/x"}
 
@@ -71,8 +71,8 @@ def test_a_file_system_of_its_own() -> None:
         ("s3://a/x/../y", "round-robin", {}, "leads through"),
         ("s3://a/x", "specific-fs", {}, "needs a file system"),
         ("s3://a/x", "specific-fs", {"specific_fs": "oss"}, "no path of"),
-        ("s3://a/x,s3://b/x", "weighted", {"weights": "1"}, "1 weights for 2 paths"),
-        ("s3://a/x,s3://b/x", "weighted", {"weights": "1,0"}, "weights"),
+        ("s3://a/x,s3://b/x", "weight-robin", {"weights": "1"}, "1 weights for 2 paths"),
+        ("s3://a/x,s3://b/x", "weight-robin", {"weights": "1,0"}, "weights"),
         ("s3://a/x", "random", {}, "random"),
     ],
 )
