@@ -124,8 +124,8 @@ def _spark_text(value: Value, data_type: DataType, zone: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    # Of what Paimon escapes in folders, Spark leaves one character.
-    return escape(text).replace("%7D", "}")
+    # Of what Paimon escapes in folders, Spark leaves the brace. Colons stay, so that the text of a time is one.
+    return escape(text).replace("%7D", "}").replace("%3A", ":")
 
 
 def _first_values(table: Table | FormatTable) -> list[Value]:

@@ -76,7 +76,7 @@ def test_spark_prints_the_values_of_partitions(tmp_path: Path) -> None:
         " TIMESTAMP '2024-01-02 10:00:00', '{a/b}')"
     )
     session.sql("INSERT INTO t VALUES (2, NULL, NULL, NULL, NULL)")
-    name = "d=2024-01-02/n=2024-01-02 03%3A04%3A05.12/z=2024-01-02 10%3A00%3A00/p=%7Ba%2Fb}"
+    name = "d=2024-01-02/n=2024-01-02 03:04:05.12/z=2024-01-02 10:00:00/p=%7Ba%2Fb}"
     assert shown(session) == [name, "d=null/n=null/z=null/p=null"]
     told = session.sql(
         "SHOW TABLE EXTENDED LIKE 't' PARTITION (d = '2024-01-02', n = TIMESTAMP '2024-01-02 03:04:05.120',"
