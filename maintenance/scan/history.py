@@ -94,11 +94,12 @@ class History:
             return self.at_watermark(int(mark))
         if is_number:
             return self.get(int(version))
-        ids = f"{self.snapshots.earliest_id()} to {self.snapshots.latest_id()}"
+        earliest = self.snapshots.earliest_id()
+        ids = "a snapshot: none" if earliest is None else f"one of {earliest} to {self.snapshots.latest_id()}"
         raise NotFoundError(
             f"'scan.version' = '{version}' is not a tag, a watermark-<number> or the id of a snapshot",
             self.table,
-            f"Use one of {ids}, or a tag: {self.tag_names()}.",
+            f"Use {ids}, or a tag: {self.tag_names()}.",
         )
 
     def at_time(self, millis: int) -> Snapshot:

@@ -13,7 +13,7 @@ from maintenance.sql.query.case_names import mark_names, marked_rows, plain_type
 from maintenance.sql.query.pushdown import push_down
 from maintenance.sql.query.resolve import Resolved, resolve
 from maintenance.sql.query.shape import shaped
-from maintenance.types.data_type import DataField, DataType
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
@@ -73,6 +73,11 @@ def run_for_table(
         declared = resolved.declared or kinds
         typed = [own or kind for (_, kind), own in zip(resolved.columns, declared, strict=True)]
         kinds = [plain_type(kind).as_nullable() if is_storable(kind) else None for kind in typed]
+    elif resolved.declared:
+        # A CHAR or VARCHAR of Spark's keeps its length.
+        sized = [own is not None and own.is_string and own.length != MAX_LENGTH for own in resolved.declared]
+        kinds = [own and own.as_nullable() if is_sized else None
+                 for own, is_sized in zip(resolved.declared, sized, strict=True)]  # fmt: skip
     return rows, kinds
 
 

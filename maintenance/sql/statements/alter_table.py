@@ -319,7 +319,7 @@ def _list(
             column = read_type(cursor, path[-1])
         position = read_position(cursor)
         columns.append((path, column, None if position is None else UpdateColumnPosition(column.name, position)))
-        if not bracket or not cursor.take(","):
+        if not (bracket or cursor.is_spark) or not cursor.take(","):
             break
         if cursor.peek(")"):
             break
@@ -359,12 +359,12 @@ def _drop(cursor: Cursor) -> list[SchemaChange]:
         return [DropPrimaryKey()]
     if cursor.take_one_of("COLUMNS", "COLUMN") and cursor.is_spark:
         cursor.if_exists()
-    if not cursor.take("("):
-        return [DropColumn(cursor.path("the name of a column"))]
+    in_brackets = cursor.take("(")
     changes: list[SchemaChange] = [DropColumn(cursor.path("the name of a column"))]
-    while cursor.take(","):
+    while (in_brackets or cursor.is_spark) and cursor.take(","):
         changes.append(DropColumn(cursor.path("the name of a column")))
-    cursor.expect(")")
+    if in_brackets:
+        cursor.expect(")")
     return changes
 
 

@@ -1,6 +1,5 @@
 """DESCRIBE and SHOW CREATE TABLE."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,7 @@ from maintenance.sql.statements.spark_details import (
     column_rows,
     detail_rows,
 )
-from maintenance.sql.statements.spark_types import spark_text
+from maintenance.sql.statements.spark_types import quoted_if_needed, spark_text
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
@@ -43,7 +42,6 @@ _FLINK_HEADS = pa.schema(
      ("name", "type", "null", "key", "extras", "watermark", "comment")]
 )  # fmt: skip
 _HIDDEN = (OWNER, "table_type")
-_PLAIN_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +160,7 @@ class ShowCreateTable:
             fix = "SHOW CREATE MATERIALIZED TABLE shows its statement."
             raise SqlError(f"'{name.table}' is a materialized table", f"table {name.identifier}", fix)
         text = (
-            _spark_statement(table, ".".join(map(_quoted_if_needed, parts)))
+            _spark_statement(table, ".".join(map(quoted_if_needed, parts)))
             if self.is_spark
             else _flink_statement(table, ".".join(map(quoted, parts)))
         )
@@ -210,10 +208,6 @@ def spark_statement(name: str, view: View) -> str:
 
 def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _quoted_if_needed(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else quoted(name)
 
 
 def _text(text: str, *, is_spark: bool) -> str:
@@ -301,7 +295,7 @@ def _column(field: DataField, type_text: str, *, is_spark: bool) -> str:
     nullable = " NOT NULL" if is_spark and not field.type.nullable else ""
     default = "" if field.default_value is None else f" DEFAULT {_default(field, is_spark=is_spark)}"
     comment = "" if field.description is None else f" COMMENT {_text(field.description, is_spark=is_spark)}"
-    name = _quoted_if_needed(field.name) if is_spark else quoted(field.name)
+    name = quoted_if_needed(field.name) if is_spark else quoted(field.name)
     return f"{name} {type_text}{nullable}{default}{comment}"
 
 

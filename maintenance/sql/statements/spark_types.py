@@ -1,5 +1,7 @@
 """Types in Spark's words: as statements write them, as DESCRIBE shows them, and as a tree."""
 
+import re
+
 from maintenance.types.data_type import DataField, DataType
 
 _NAMES = {
@@ -29,7 +31,7 @@ def _field(field: DataField) -> str:
     nullable = "" if field.type.nullable else " NOT NULL"
     escaped = (field.description or "").replace("\\", "\\\\").replace("'", "\\'")
     comment = "" if field.description is None else f" COMMENT '{escaped}'"
-    return f"{_quoted(field.name)}: {spark_text(field.type)}{nullable}{comment}"
+    return f"{quoted_if_needed(field.name)}: {spark_text(field.type)}{nullable}{comment}"
 
 
 def simple_text(data_type: DataType) -> str:
@@ -86,5 +88,9 @@ def _shown(data_type: DataType) -> str:
     return str(data_type.nullable).lower()
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+_PLAIN_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+def quoted_if_needed(name: str) -> str:
+    """A name as Spark shows it. Source: Spark's `QuotingUtils.quoteIfNeeded`."""
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"

@@ -63,7 +63,7 @@ def test_spark_changes_columns_properties_and_comments(tmp_path: Path) -> None:
     ("dialect", "row"),
     [
         ("flink", "ROW<`x` INT NOT NULL 'it''s', `y` ARRAY<ROW<`z` STRING 'deep'>>>"),
-        ("spark", "STRUCT<`x`: INT NOT NULL COMMENT 'it\\'s', `y`: ARRAY<STRUCT<`z`: STRING COMMENT 'deep'>>>"),
+        ("spark", "STRUCT<x: INT NOT NULL COMMENT 'it\\'s', `y y`: ARRAY<STRUCT<z: STRING COMMENT 'deep'>>>"),
     ],
 )
 def test_comments_inside_of_a_row_are_shown_and_read(tmp_path: Path, dialect: str, row: str) -> None:
@@ -271,3 +271,20 @@ def test_spark_drops_partitions_by_their_first_columns(tmp_path: Path) -> None:
     session.sql("ALTER TABLE t DROP IF EXISTS PARTITION (a = 1, b = 2, c = 2), PARTITION (a = 1)")
     assert session.plan("ALTER TABLE t DROP PARTITION (a = 1)").groups == ()
     assert session.sql("SELECT k FROM t").to_arrow().column(0).to_pylist() == [4]
+
+
+def test_spark_names_columns_in_a_list_without_brackets(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("CREATE TABLE t (a INT, b INT, c INT)")
+    session.sql("ALTER TABLE t DROP COLUMNS b, c")
+    session.sql("ALTER TABLE t ADD COLUMNS d STRING FIRST, e INT COMMENT 'x'")
+    assert columns(session) == [("d", "STRING"), ("a", "INT"), ("e", "INT")]
+
+
+def test_spark_keeps_the_lengths_of_texts_in_a_table_made_of_a_query(tmp_path: Path) -> None:
+    session = open_session(tmp_path, "spark")
+    session.sql("CREATE TABLE t (v VARCHAR(10), c CHAR(4) NOT NULL, s STRING)")
+    session.sql("INSERT INTO t VALUES ('a', 'b', 'c')")
+    session.sql("CREATE TABLE u AS SELECT v, c AS d, s, upper(c) AS e, 'x' AS f FROM (SELECT * FROM t)")
+    lengths = ["VARCHAR(10)", "CHAR(4)", "STRING", "STRING", "STRING"]
+    assert columns(session, "u") == list(zip("vdsef", lengths, strict=True))
