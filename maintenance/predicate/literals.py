@@ -207,4 +207,5 @@ def _mismatch(literal: Literal, data_type: DataType) -> ValueError:
         Moment: "a timestamp",
         Clock: "a time",
     }
-    return ValueError(f"a column of type {data_type} cannot be compared with {kinds[type(literal)]}: {literal!r}")
+    hint = ", unless it is in quotes" if data_type.is_string else ""
+    return ValueError(f"a column of type {data_type} cannot be compared with {kinds[type(literal)]}{hint}: {literal!r}")

@@ -168,7 +168,7 @@ def test_a_text_is_the_predicate_that_it_means(text: str, expected: Predicate) -
         ("startswith(name, 5)", "is not a text"),
         ("number", "is not a condition"),
         ("t.number = 5", "plain name"),
-        ("name = 5", "STRING cannot be compared with a number"),
+        ("name = 5", "STRING cannot be compared with a number, unless it is in quotes: 5"),
         ("number = 'x'", "INT cannot be compared with a text"),
         ("day = '2023-02-29'", "day is out of range"),
         ("millis = '2024-01-01 25:00:00'", "is not a time of day"),
