@@ -5,23 +5,17 @@ Arrow ends the process when its reader meets one. So what the file says about th
 
 from collections.abc import Iterator, Sequence
 
-import pyarrow as pa
-
 from maintenance.errors import UnsupportedError
 from maintenance.format.orc.tail import OrcTail
 from maintenance.types.arrow import map_parts
 from maintenance.types.data_type import DataField, DataType
 
 
-def check_map_keys(source: pa.NativeFile, fields: Sequence[DataField], path: str) -> None:
+def check_map_keys(tail: OrcTail, fields: Sequence[DataField], path: str) -> None:
     """Raises: UnsupportedError naming the column: a map in it has a null key."""
-    with_maps = [field for field in fields if _has_map(field.type)]
-    if not with_maps:
-        return
-    tail = OrcTail.read(source)
     root = tail.types[0]
     ids = dict(zip(root.names, root.subtypes, strict=True))
-    for field in with_maps:
+    for field in filter(has_map, fields):
         if any(tail.has_null(key) for key in _key_ids(tail, field.type, ids[field.name])):
             raise null_key(field.name, path)
 
@@ -33,8 +27,9 @@ def null_key(column: str, path: str) -> UnsupportedError:
     )
 
 
-def _has_map(data_type: DataType) -> bool:
-    return any(part.root in ("MAP", "MULTISET") for part in data_type.walk())
+def has_map(field: DataField) -> bool:
+    """Whether a column is, or has inside, what ORC holds as maps."""
+    return any(part.root in ("MAP", "MULTISET") for part in field.type.walk())
 
 
 def _inner(data_type: DataType) -> list[DataType]:

@@ -4,6 +4,7 @@ Arrow reads whole stripes; those that a filter rules out are left out here, by t
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -20,10 +21,10 @@ from maintenance.format.data_format import (
     is_of_storage,
     natural_table,
 )
-from maintenance.format.orc.map_keys import check_map_keys
+from maintenance.format.orc.map_keys import check_map_keys, has_map
 from maintenance.format.orc.stripes import matching_stripes
 from maintenance.format.orc.tail import OrcTail
-from maintenance.format.orc.timestamps import ExactStripes, is_legacy, is_wrong_in_arrow
+from maintenance.format.orc.timestamps import ExactStripes, is_legacy, is_wrong_in_arrow, times_in
 from maintenance.format.orc.writer import prepare_writer
 from maintenance.format.orc.zones import is_missing_database, missing_database
 from maintenance.types.arrow import element_of, map_parts
@@ -42,6 +43,11 @@ class _OrcReader:
         self._matching: list[int] | None = None
         self._file = self._safely(lambda: orc.ORCFile(source))
 
+    @cached_property
+    def _tail(self) -> OrcTail:
+        """Parsed here, which damaged bytes make fail in every way."""
+        return OrcTail.read(self._source)
+
     def read(self, fields: Sequence[DataField], selection: FileSelection = EVERY_ROW) -> pa.Table:
         tables = list(self._tables(fields, selection))
         if not tables:
@@ -58,11 +64,17 @@ class _OrcReader:
     def _tables(self, fields: Sequence[DataField], selection: FileSelection) -> Iterator[pa.Table]:
         """The stripes that the filter does not rule out."""
         self._check_columns(fields)
-        self._safely(lambda: check_map_keys(self._source, fields, self._path))
-        if self._safely(lambda: is_wrong_in_arrow(self._source, fields, legacy=self._legacy)):
+        if any(map(has_map, fields)):
+            self._safely(lambda: check_map_keys(self._tail, fields, self._path))
+        if self._has_wrong_times(times_in(fields)):
             self._exact = self._exact_stripes()
         for number in self._stripes(selection):
             yield self._natural(self._stripe(number, fields), fields)
+
+    def _has_wrong_times(self, times: set[str]) -> bool:
+        return bool(times) and self._safely(
+            lambda: is_wrong_in_arrow(self._source, self._tail, times, legacy=self._legacy)
+        )
 
     def _stripes(self, selection: FileSelection) -> Sequence[int]:
         """Numbers of the stripes that may hold wanted rows."""
@@ -71,7 +83,7 @@ class _OrcReader:
             return every
         filter_ = selection.filter
         if filter_ is not None and self._matching is None:
-            self._matching = self._safely(lambda: matching_stripes(self._source, self._file.schema, filter_))
+            self._matching = self._safely(lambda: matching_stripes(self._tail, self._file.schema, filter_))
         matching = every if filter_ is None or self._matching is None else self._matching
         if selection.rows is None:
             return matching
@@ -80,7 +92,7 @@ class _OrcReader:
 
     def _starts(self) -> np.ndarray:
         """First row of each stripe, and the number of rows."""
-        rows = [stripe.rows for stripe in self._safely(lambda: OrcTail.read(self._source)).stripes]
+        rows = [stripe.rows for stripe in self._safely(lambda: self._tail).stripes]
         return np.cumsum([0, *rows])
 
     def positions(self, selection: FileSelection = EVERY_ROW) -> np.ndarray | None:

@@ -21,9 +21,8 @@ from maintenance.format.orc.tail import Kind, OrcTail
 _VALUES, _INTEGERS, _TEXTS, _DATES, _HAS_NULL = 1, 2, 4, 7, 10
 
 
-def matching_stripes(source: pa.NativeFile, schema: pa.Schema, filter_: pc.Expression) -> list[int]:
+def matching_stripes(tail: OrcTail, schema: pa.Schema, filter_: pc.Expression) -> list[int]:
     """Numbers of the stripes whose statistics do not rule the filter out. `schema`: the file's, as Arrow reads it."""
-    tail = OrcTail.read(source)
     statistics = tail.stripe_statistics()
     if len(statistics) != len(tail.stripes):
         return list(range(len(tail.stripes)))

@@ -44,12 +44,16 @@ def is_legacy(options: Mapping[str, str]) -> bool:
     return ORC_TIMESTAMP_LTZ_LEGACY_TYPE.of(options)
 
 
-def is_wrong_in_arrow(source: pa.NativeFile, fields: Sequence[DataField], *, legacy: bool) -> bool:
-    """Whether a clock other than UTC wrote timestamps that Arrow decodes to others. `legacy`: see above."""
-    times = {part.root for field in fields for part in field.type.walk() if part.is_timestamp}
-    if not times:
-        return False
-    tail = OrcTail.read(source)
+def times_in(fields: Sequence[DataField]) -> set[str]:
+    """The roots of all timestamps in columns."""
+    return {part.root for field in fields for part in field.type.walk() if part.is_timestamp}
+
+
+def is_wrong_in_arrow(source: pa.NativeFile, tail: OrcTail, times: set[str], *, legacy: bool) -> bool:
+    """Whether a clock other than UTC wrote timestamps that Arrow decodes to others.
+
+    Args: `times`: as `times_in` finds them; `legacy`: see above.
+    """
     if not (legacy and "TIMESTAMP_LTZ" in times) and not _may_be_around_1970(tail):
         return False
     return any(tail.streams(source, stripe).time_zone not in _UTC for stripe in tail.stripes)
