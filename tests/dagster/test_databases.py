@@ -211,6 +211,7 @@ def test_a_step_waits_for_the_pool_of_its_table(
     assert [claim.run_id for claim in storage.get_concurrency_info(pool).claimed_slots] == ["another run"]
     storage.free_concurrency_slot_for_step("another run", "compact")
     run.join()
+    assert [event.event_specific_data for event in results[0].all_events if event.is_step_up_for_retry] == []
     assert results[0].success
     assert not storage.get_concurrency_info(pool).claimed_slots
 
