@@ -131,6 +131,8 @@ class _Tables:
         for node in list(tree.find_all(exp.Table)):
             if isinstance(node.parent, exp.JoinHint):  # it names a table of the query, as that is called there
                 continue
+            if isinstance(node.this, exp.Dot):
+                raise _too_long(node, source)
             options = take_function(node)
             if not isinstance(node.this, exp.Identifier) or id(node) in left_out or is_of_with(node):
                 continue
@@ -192,6 +194,12 @@ class _Tables:
         subquery = exp.Subquery(this=query, alias=named)
         self.place(subquery, source, depth + 1)
         node.replace(subquery)
+
+
+def _too_long(node: exp.Table, source: Source) -> SqlError:
+    problem = f"'{'.'.join(part.name for part in node.parts)}' is not the name of a table"
+    start, end = node.parts[0].meta.get("start", 0), node.parts[-1].meta.get("end", 0)
+    return source.error(start, end - start + 1, problem, "Write catalog.database.table.")
 
 
 def _name_current(session: "SessionState", tree: exp.Expr) -> None:

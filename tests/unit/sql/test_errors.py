@@ -122,6 +122,7 @@ PLACES = [
     ("ALTER TABLE t SET (‹'bukcet'› = '2')", "option 'bukcet' does not exist"),
     ("SELECT * FROM t /*+ OPTIONS(‹'scan.snapsho-id'› = '1') */", "'scan.snapsho-id'"),
     ("SELECT 1\nFROM ‹broken›", "column 'x' does not exist"),
+    ("SELECT 1\nFROM ‹paimon.x.default.t›", "'paimon.x.default.t' is not the name of a table"),
 ]
 
 
