@@ -51,9 +51,9 @@ class JavaProcess:
         return call
 
     def close(self) -> None:
-        """End the process."""
+        """End the process. A server's threads in Java would keep it until it is killed."""
         self._connection.close()
-        self._process.join(timeout=10)
+        self._process.join(timeout=1)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
