@@ -40,13 +40,17 @@ def view(spark: SparkSession) -> Iterator[None]:
 
 
 def made_view(spark: SparkSession) -> None:
-    # A view's CHAR and VARCHAR are texts, as they are stored.
+    # A view's CHAR and VARCHAR are texts; those of a table's CHAR have blanks up to its length.
     casts = [
         f"CAST({name} AS {kind}) AS {name}"
         for name, (kind, _) in COLUMNS.items()
         if not kind.startswith(("CHAR", "VARCHAR"))
     ]
-    texts = [name for name, (kind, _) in COLUMNS.items() if kind.startswith(("CHAR", "VARCHAR"))]
+    texts = [
+        f"rpad({name}, {kind[5:-1]}, ' ') AS {name}" if kind.startswith("CHAR") else name
+        for name, (kind, _) in COLUMNS.items()
+        if kind.startswith(("CHAR", "VARCHAR"))
+    ]
     names = ", ".join(["id", *COLUMNS])
     spark.sql(
         f"SELECT id, {', '.join([*casts, *texts])} FROM VALUES {table_values()} AS v({names})"
