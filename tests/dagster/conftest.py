@@ -66,6 +66,12 @@ tables:
 """
 
 
+# Dagster keeps what a step prints by four processes, and waits a minute for them in a thread beside the tests' own.
+WITHOUT_OUTPUT = {
+    "compute_logs": {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+}
+
+
 @listens_for(Engine, "connect")
 def leave_it_to_the_system(connection: object, _: object) -> None:
     """The databases of Dagster's instances do not wait for the disk: each step of a run would do so dozens of times."""
@@ -184,7 +190,7 @@ def project(tmp_path: Path) -> Project:
 def instance(empty_home: Path) -> Iterator[dg.DagsterInstance]:
     with TemporaryDirectory(ignore_cleanup_errors=True) as home:
         shutil.copytree(empty_home, home, ignore=shutil.ignore_patterns("*-shm"), dirs_exist_ok=True)
-        with dg.instance_for_test(temp_dir=home) as instance:
+        with dg.instance_for_test(WITHOUT_OUTPUT, temp_dir=home) as instance:
             yield instance
 
 
