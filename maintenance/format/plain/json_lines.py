@@ -25,21 +25,25 @@ def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: 
     lines = whole.flatten()
     lines = lines.filter(pc.not_equal(pc.utf8_trim_whitespace(lines), ""))
     text_types = pa.struct([(field.name, text_type(field.type, field.name)) for field in fields])
+    shape = json.dumps(json_shape(text_types)).replace("'", "''")
+    places = [f"json_extract(row, {quoted_pointer(field.name)})" for field in fields]
+    wrong = [misshapen(place, kind.type) for place, kind in zip(places, text_types, strict=True)]
+    whens = "".join(f" WHEN {condition} THEN {i}" for i, condition in enumerate(wrong) if condition)
     with duckdb.connect() as connection:
         connection.register("lines", pa.table({_LINE: lines}))
-        shape = json.dumps(json_shape(text_types)).replace("'", "''")
-        row = f"CAST({_LINE} AS JSON)"
         try:
-            parsed = connection.sql(f"SELECT json_transform({row}, '{shape}') AS row FROM lines").to_arrow_table()
-            for field, kind in zip(fields, text_types, strict=True):
-                wrong = misshapen(f"json_extract({row}, {quoted_pointer(field.name)})", kind.type)
-                first = connection.execute(f"SELECT {_LINE} FROM lines WHERE {wrong}").fetchone() if wrong else None
-                if first is not None:
-                    problem = f"column '{field.name}' is no {field.type.as_nullable()} in: {first[0]}"
-                    raise DataError(problem, where, "Correct the file.")
+            parsed = connection.sql(
+                f"SELECT json_transform(row, '{shape}') AS row, {f'CASE{whens} END' if whens else 'NULL'} AS wrong "
+                f"FROM (SELECT CAST({_LINE} AS JSON) AS row FROM lines)"
+            ).to_arrow_table()
         except duckdb.Error as error:
-            first_line = str(error).splitlines()[0]
-            raise DataError(f"not a JSON file of the table: {first_line}", where, "Correct the file.") from error
+            first = str(error).splitlines()[0]
+            raise DataError(f"not a JSON file of the table: {first}", where, "Correct the file.") from error
+    place = pc.index(pc.is_valid(parsed["wrong"]), True).as_py()
+    if place >= 0:
+        field = fields[parsed["wrong"][place].as_py()]
+        problem = f"column '{field.name}' is no {field.type.as_nullable()} in: {lines[place]}"
+        raise DataError(problem, where, "Correct the file.")
     rows = parsed["row"].combine_chunks()
     columns = [typed(_plain(pc.struct_field(rows, [i]), text_types[i].type), field) for i, field in enumerate(fields)]
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])
