@@ -3,8 +3,9 @@
     python -m benchmarks.compaction [--rows 4000000 16000000] [--rounds 3]
 
 Each contender is a process of its own, warmed up on a copy of the table; each round works on a fresh copy. All use two
-cores: our operation on a warm local Spark session with two task slots, the Java core on two threads, the limit (decode
-every input file with pyarrow, encode the same rows, no merge) on two threads. Best of the rounds counts.
+cores: our operation on a warm local Spark session with two task slots and in this process without Spark, the Java core
+on two threads, the limit (decode every input file with pyarrow, encode the same rows, no merge) on two threads. Best of
+the rounds counts.
 """
 
 import argparse
@@ -37,11 +38,20 @@ def fresh(source: Path, name: str) -> Path:
 
 def ours(source: Path, rounds: int) -> dict[str, Any]:
     """Our operation on a warm Spark session."""
-    from maintenance.catalog import open_catalog
-    from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
-    spark = get_session(master=f"local[{CORES}]")
+    return _compacted(get_session(master=f"local[{CORES}]"), source, rounds)
+
+
+def embedded(source: Path, rounds: int) -> dict[str, Any]:
+    """Our operation without Spark."""
+    return _compacted(None, source, rounds)
+
+
+def _compacted(spark: Any, source: Path, rounds: int) -> dict[str, Any]:
+    from maintenance.catalog import open_catalog
+    from maintenance.operations.compaction.compact import compact
+
     seconds = []
     for turn in range(rounds + 1):
         table = open_catalog({"warehouse": str(fresh(source, "ours"))}).get_table(tables.NAME)
@@ -140,7 +150,7 @@ def pypaimon(source: Path) -> dict[str, Any] | None:
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
-CONTENDERS = {"ours": ours, "proof": proof, "ours_read": ours_read, "java": java, "limit": limit}
+CONTENDERS = {"ours": ours, "embedded": embedded, "proof": proof, "ours_read": ours_read, "java": java, "limit": limit}
 
 
 def contend(name: str, source: Path, rounds: int) -> dict[str, Any]:
@@ -168,6 +178,10 @@ def compare(rows: int, rounds: int) -> None:
     tell(case, "ours, warm Spark", done["rounds"])
     print(f"  full compaction   limit (pyarrow copy)   {floor:7.2f} s", flush=True)
     print(f"                    ours, warm Spark       {mine:7.2f} s   {mine / floor:5.2f} x the limit", flush=True)
+    alone = contend("embedded", source, rounds)
+    own = alone["compact"]
+    tell(case, "ours, embedded", alone["rounds"])
+    print(f"                    ours, embedded         {own:7.2f} s   {own / floor:5.2f} x the limit", flush=True)
     proved = contend("proof", source, rounds)
     for mode, taken in proved["rounds"].items():
         tell(f"{case}, processor time in one process", f"ours, proof = {mode}", taken)
@@ -182,7 +196,9 @@ def compare(rows: int, rounds: int) -> None:
         peer = by_java["compact"]
         tell(case, "Java core", by_java["rounds"])
         print(
-            f"                    Java core, warm        {peer:7.2f} s   ours is {peer / mine:.2f} x faster", flush=True
+            f"                    Java core, warm        {peer:7.2f} s   ours is {peer / mine:.2f} x faster, "
+            f"embedded {peer / own:.2f} x",
+            flush=True,
         )
     read = contend("ours_read", source, rounds)
     per = read["read"] * 4_000_000 / rows

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.operations.databases.compact_database import COMPACT_DATABASE
+from maintenance.operations.databases.drop_table import OPERATION as DROP_TABLE
 from maintenance.operations.plan_store import MANY, StoredPlan
-from maintenance.operations.plans.drop_plans import DROP_TABLE
 from maintenance.project.config import TableConfig
 from maintenance.sql import Session
 from maintenance.sql.planned_rows import CHANGE_ROWS
@@ -135,7 +135,7 @@ def _apply_any(
 
 def _table_of(plan: StoredPlan, tables: Sequence[TableConfig]) -> TableConfig:
     """The table of a plan. Raises: NotFoundError: it is not in tables.yaml; OptionError: it would be dropped."""
-    if plan.operation == DROP_TABLE:
+    if plan.operation == DROP_TABLE.name:
         problem = f"the plan drops {plan.table}, and jobs maintain the tables of tables.yaml"
         raise OptionError(problem, f"plan {plan.id}", f"Take the table out there, then run paimonctl apply {plan.id}.")
     found = next((table for table in tables if table.identifier == plan.table), None)

@@ -67,6 +67,8 @@ ManifestFilter = Callable[[ManifestFileMeta], bool]
 # Manifests decoded ahead of the one whose entries are looked at, and the most bytes that these have on storage; decoded
 # they take ten times as many and more.
 _AHEAD, _AHEAD_BYTES = 4, 4 << 20
+# The same of manifests whose entries are chosen by their heads, so that little of them is decoded: two of full size.
+_AHEAD_BYTES_BY_HEADS = 12 << 20
 # Of manifests on a disk: what threads would save is less than what it takes to start them.
 _SMALL_BYTES = 64 << 10
 # Manifests of so many bytes are held at once where all of them are looked at twice.
@@ -79,9 +81,9 @@ _PROBE = 512
 _AT_ONCE = 100_000
 
 
-def _is_far_ahead(sizes: Sequence[int]) -> bool:
+def _is_far_ahead(sizes: Sequence[int], most_bytes: int) -> bool:
     """Whether no further manifest is decoded ahead. `sizes`: of those that are."""
-    return len(sizes) > _AHEAD or sum(sizes) > _AHEAD_BYTES
+    return len(sizes) > _AHEAD or sum(sizes) > most_bytes
 
 
 def keep_all(_: object) -> bool:
@@ -261,10 +263,11 @@ class Manifests:
         if len(manifests) <= 1 or self._are_at_hand(manifests):
             yield from map(read, manifests)
             return
+        most = _AHEAD_BYTES_BY_HEADS if selection.names_heads else _AHEAD_BYTES
         with ThreadPoolExecutor(_AHEAD) as pool:
             started: deque[tuple[Future[ManifestColumns], int]] = deque()
             for manifest in manifests:
-                while started and _is_far_ahead([size for _, size in started]):
+                while started and _is_far_ahead([size for _, size in started], most):
                     yield started.popleft()[0].result()
                 started.append((pool.submit(read, manifest), manifest.file_size))
             while started:

@@ -23,6 +23,7 @@ from maintenance.operations.compaction.plan import Unit
 from maintenance.operations.compaction.report import CompactReport
 from maintenance.operations.databases.clone import CloneReport
 from maintenance.operations.databases.compact_database import CompactDatabaseReport
+from maintenance.operations.databases.drop_table import DropTableReport
 from maintenance.operations.databases.each_table import Opened, TableChoice
 from maintenance.operations.databases.migrate_database import Into, MigrateDatabaseReport
 from maintenance.operations.databases.migration import MigrateReport
@@ -76,6 +77,7 @@ from maintenance.operations.rows.merge_into import merge_into
 from maintenance.operations.rows.rescale import RescaleReport
 from maintenance.operations.rows.restorable_partitions import RestorablePartitionsReport
 from maintenance.operations.rows.restore_partitions import RestorePartitionsReport
+from maintenance.operations.rows.truncate import TruncateReport
 from maintenance.operations.rows.update import update
 from maintenance.operations.tuning.advise import AdviceReport
 from maintenance.operations.tuning.simulate_settings import SimulationReport
@@ -179,6 +181,7 @@ def drop_global_index(
 def drop_partitions(
     table: Table, partitions: Sequence[Spec], *, ignore_if_not_exists: bool = ..., dry_run: bool = ...
 ) -> DropPartitionsReport: ...
+def drop_table(catalog: Catalog, table: str, *, dry_run: bool = ...) -> DropTableReport: ...
 def empty_bin(
     file_io: FileIO,
     warehouse: str,
@@ -464,6 +467,7 @@ def table_figures(catalog: Catalog, *, database: str | None = ...) -> pa.Table: 
 def trigger_tag_automatic_creation(
     table: Table, *, dry_run: bool = ..., spark: SparkSource = ..., now: datetime | None = ...
 ) -> AutomaticTagsReport: ...
+def truncate(table: Table, *, partition: Spec | None = ..., dry_run: bool = ...) -> TruncateReport: ...
 def what_if(
     table: Table,
     options: Mapping[str, str] | None = ...,
@@ -499,6 +503,7 @@ __all__ = [
     "delete_tag",
     "drop_global_index",
     "drop_partitions",
+    "drop_table",
     "empty_bin",
     "expire_changelogs",
     "expire_partitions",
@@ -549,6 +554,7 @@ __all__ = [
     "simulate_settings",
     "table_figures",
     "trigger_tag_automatic_creation",
+    "truncate",
     "tune_settings",
     "update",
     "what_if",

@@ -15,6 +15,7 @@ from maintenance.catalog import Catalog
 from maintenance.errors import OptionError, PaimonError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.warehouse import known_folder
+from maintenance.operation_names import operation_modules
 from maintenance.operations.history import (
     FAILED,
     HISTORY_DATABASE,
@@ -23,15 +24,11 @@ from maintenance.operations.history import (
     history_table,
     history_unless_it_fails,
 )
-from maintenance.operations.operation import Spelling
+from maintenance.operations.operation import Spelling, operation
 from maintenance.operations.plan_store import MANY, StoredPlan
-from maintenance.operations.plans.drop_plans import DROP_TABLE, TRUNCATE
 from maintenance.operations.progress import Progress
-from maintenance.operations.rows.delete import OPERATION as DELETE
 from maintenance.operations.rows.planned_merge import MERGE_INTO
-from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.person import person
-from maintenance.sql.dropped_tables import apply_drop, apply_truncate
 from maintenance.sql.procedures.procedure import INTO_BIN, Call, Procedure
 from maintenance.sql.procedures.registry import PROCEDURES
 from maintenance.sql.result import Result
@@ -40,20 +37,14 @@ if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
 
 _LOG = logging.getLogger(__name__)
-# Operations that statements carry out; a plan of one is applied as one of a procedure.
-_OF_STATEMENTS = (DELETE, UPDATE)
-
-_DROPS: Mapping[str, Callable[["SessionState", StoredPlan], Result]] = {
-    DROP_TABLE: apply_drop,
-    TRUNCATE: apply_truncate,
-}
 
 
 def planned_operations() -> Mapping[str, Callable[[Call, StoredPlan], Result]]:
     """How the plans of procedures are applied, by what the plans call the operation."""
-    own = [Procedure(each, Spelling(each.name)) for each in _OF_STATEMENTS]
+    # What statements alone carry out is applied as a procedure of that name would be.
+    own = [Procedure(operation(name), Spelling(name)) for name, at in operation_modules().items() if not at.commands]
     planned = [procedure for procedure in (*own, *PROCEDURES.values()) if procedure.has_plans]
-    return {operation: procedure.apply for procedure in planned for operation in procedure.operation.keys}
+    return {key: procedure.apply for procedure in planned for key in procedure.operation.keys}
 
 
 def place_of_plans(catalog: Catalog) -> tuple[FileIO, str]:
@@ -108,8 +99,6 @@ def apply_plan(
     Raises: OutdatedPlanError: something else would be done now; OptionError: such plans need more than their id;
         errors of the operation.
     """
-    if plan.operation in _DROPS:
-        return _DROPS[plan.operation](session, plan)
     apply = planned_operations().get(plan.operation)
     if apply is None:
         how = "apply_merge_into with the rows of its source" if plan.operation == MERGE_INTO else "Dagster"

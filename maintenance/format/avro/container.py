@@ -13,6 +13,7 @@ Fields are matched by name, so files of other writers with other record names or
 import io
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -94,15 +95,32 @@ class AvroColumns:
 
     @classmethod
     def open(cls, data: bytes) -> "AvroColumns | None":
-        """The blocks of a file; None where the columnar decoder cannot be used, see `read`."""
+        """All blocks of a file; None where the columnar decoder cannot be used, see `read`."""
+        return next(cls.parts(data, sys.maxsize))
+
+    @classmethod
+    def parts(cls, data: bytes, at_least: int) -> "Iterator[AvroColumns | None]":
+        """Some blocks of a file at a time, of so many plain bytes but for the last ones; None as of `open`, at the end.
+
+        A file without blocks has one part.
+        """
+        blocks: list[tuple[int, bytes]] = []
+        size, is_first = 0, True
         try:
             header, position = _header(data)
             decompress = _codec_of(header).decompress
             plain = _plain_header(header["avro.schema"])
-            blocks = [(count, decompress(block)) for count, block in _blocks(data, position)]
+            for count, block in _blocks(data, position):
+                content = decompress(block)
+                blocks.append((count, content))
+                size += len(content)
+                if size >= at_least:
+                    yield cls.of_blocks(plain, blocks)
+                    blocks, size, is_first = [], 0, False
+            if blocks or is_first:
+                yield cls.of_blocks(plain, blocks)
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
-            return None
-        return cls.of_blocks(plain, blocks)
+            yield None
 
     @classmethod
     def of_blocks(cls, header: bytes, blocks: Sequence[tuple[int, bytes]]) -> "AvroColumns | None":

@@ -388,6 +388,10 @@ def _counts(frame: "pl.DataFrame") -> EntryCounts:
 
 # So few are decoded faster one by one than as columns: a commit's own manifest has that many.
 _FEW_ENTRIES = 12
+# Plain bytes that are looked through at a time: the whole of a large manifest would not fit into any cache.
+_PART_BYTES = 4 << 20
+# Files of so many bytes are decoded in such parts.
+_LARGE = 1 << 20
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
 
 
@@ -420,6 +424,9 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
 
     Raises: CorruptFileError: damaged, or a required field is missing; UnsupportedError: another version or kind.
     """
+    found = _in_parts(data) if len(data) >= _LARGE else None
+    if found is not None:
+        return ManifestColumns(found[0], file_size=len(data))
     columns = AvroColumns.open(data)
     frame = None if columns is None or sum(columns.counts) <= _FEW_ENTRIES else columns.read()
     flat = None if frame is None else _flat(frame)
@@ -444,19 +451,46 @@ def select_columns(
     Args: `counts`: of all its entries, where its list says them.
     Raises: as `decode_manifest`; CorruptFileError: it has other counts.
     """
-    columns = AvroColumns.open(data) if selection.names_heads else None
-    is_small = columns is None or sum(columns.counts) <= _FEW_ENTRIES
-    heads = None if columns is None or is_small else columns.read(("_VERSION", *_HEAD))
-    if columns is None or heads is None or not _usual(heads):
+    found = _in_parts(data, selection) if selection.names_heads else None
+    if found is None:
         return _checked(decode_manifest(data, where), counts, where).narrowed(selection)
+    frame, seen = found
     if counts is not None:
-        counts.check(_counts(heads), where)
-    by_head = replace(selection, level=None, test=None, names=None)
-    rows = _selected(heads.with_row_index("row"), by_head).get_column("row").to_numpy()
-    blocks = np.unique(np.searchsorted(np.cumsum(columns.counts), rows, side="right"))
-    frame = columns.read(blocks=blocks.tolist())
-    flat = None if frame is None else _flat(frame)
-    return (decode_manifest(data, where) if flat is None else ManifestColumns(flat)).narrowed(selection)
+        counts.check(seen, where)
+    return ManifestColumns(frame).narrowed(selection)
+
+
+def _in_parts(data: bytes, selection: EntrySelection | None = None) -> "tuple[pl.DataFrame, EntryCounts] | None":
+    """The entries of all blocks, or of those with wanted heads, and how many there are in all.
+
+    None where they are decoded otherwise: a manifest of few entries, or one that is not as usual.
+    """
+    import polars as pl
+
+    wanted = None
+    if selection is not None:
+        partition = None if selection.partition is None else cache(selection.partition)
+        wanted = EntrySelection(partition, selection.buckets, kind=selection.kind)
+    frames: list[pl.DataFrame] = []
+    added = deleted = 0
+    for part in AvroColumns.parts(data, _PART_BYTES):
+        if part is None or (not frames and sum(part.counts) <= _FEW_ENTRIES):
+            return None
+        heads = part.read(None if wanted is None else ("_VERSION", *_HEAD))
+        if heads is None or not _usual(heads):
+            return None
+        seen = _counts(heads)
+        added, deleted = added + seen.added, deleted + seen.deleted
+        frame: pl.DataFrame | None = heads
+        if wanted is not None:
+            rows = _selected(heads.with_row_index("row"), wanted).get_column("row").to_numpy()
+            blocks = np.unique(np.searchsorted(np.cumsum(part.counts), rows, side="right"))
+            frame = part.read(blocks=blocks.tolist())
+        flat = None if frame is None else _flat(frame)
+        if flat is None:
+            return None
+        frames.append(flat)
+    return pl.concat(frames, rechunk=True), EntryCounts(added, deleted)
 
 
 def _checked(columns: ManifestColumns, counts: EntryCounts | None, where: str) -> ManifestColumns:

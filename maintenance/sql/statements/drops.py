@@ -36,11 +36,7 @@ class DropTable:
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         """Raises: UnsupportedError: the table cannot be read, or holds no snapshots; errors as of running it."""
-        # Plans know all operations, which take long to import.
-        from maintenance.sql.dropped_tables import nothing_dropped, plan_drop
-
-        name = self.found(session)
-        return nothing_dropped(".".join(self.path)) if name is None else plan_drop(session, name)
+        return plan_drop(session, self.path, self.found(session))
 
     def found(self, session: "SessionState") -> TableName | None:
         """The table that is there; None: it need not be. Raises: SqlError, of the class `NotFoundError` too."""
@@ -72,6 +68,22 @@ class DropTable:
         return isinstance(table, Table) and is_materialized(table.options)
 
 
+def plan_drop(session: "SessionState", path: tuple[str, ...], name: TableName | None) -> "StoredPlan":
+    """What dropping a table would delete now. `name`: None: there is none of that path.
+
+    Raises: UnsupportedError: no plan can say it.
+    """
+    # Operations take long to import.
+    from maintenance.operations.databases.drop_table import OPERATION, plan_of_none, without_plan
+
+    if name is None:
+        return plan_of_none(".".join(path))
+    if session.catalog_of(name.catalog) is not session.current():
+        problem = f"it is in the catalog {name.catalog}"
+        raise without_plan(name.identifier, problem, f"USE CATALOG {name.catalog} first.")
+    return OPERATION.dry_run(session.current(), table=name.identifier)
+
+
 @dataclass(frozen=True, slots=True)
 class Truncate:
     path: tuple[str, ...]
@@ -91,12 +103,11 @@ class Truncate:
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
-        from maintenance.operations.plans.drop_plans import plan_truncate
+        from maintenance.operations.rows.truncate import OPERATION
 
         table = session.table(self.path)
-        return plan_truncate(
-            table, None if self.partition is None else partition_of(table, self.partition, session.zone)
-        )
+        chosen = None if self.partition is None else partition_of(table, self.partition, session.zone)
+        return OPERATION.dry_run(table, partition=chosen)
 
 
 def _drop(cursor: Cursor) -> DropTable:

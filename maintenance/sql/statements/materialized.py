@@ -44,7 +44,7 @@ from maintenance.sql.query.qualified import qualified_text
 from maintenance.sql.query.resolve import is_of_with
 from maintenance.sql.query.run import run_query
 from maintenance.sql.result import Result
-from maintenance.sql.statements.drops import DropTable
+from maintenance.sql.statements.drops import DropTable, plan_drop
 from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.table.table import Table
 from maintenance.types.arrow import data_type_of_arrow
@@ -230,11 +230,7 @@ class DropMaterializedTable:
         return Result()
 
     def plan(self, session: "SessionState") -> "StoredPlan":
-        # Plans know all operations, which take long to import.
-        from maintenance.sql.dropped_tables import nothing_dropped, plan_drop
-
-        name = self._found(session)
-        return nothing_dropped(".".join(self.path)) if name is None else plan_drop(session, name)
+        return plan_drop(session, self.path, self._found(session))
 
     def _found(self, session: "SessionState") -> TableName | None:
         """The table; None: it need not exist. Raises: SqlError, of the class `NotFoundError` too."""

@@ -18,7 +18,6 @@ from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.expiry.expire_partitions import expire_partitions
 from maintenance.operations.indexes.rewrite_file_index import rewrite_file_index
 from maintenance.operations.plan_store import StoredPlan
-from maintenance.operations.plans.drop_plans import check_truncate, plan_truncate
 from maintenance.operations.refs.create_tag import create_tag
 from maintenance.operations.refs.mark_partition_done import mark_partition_done
 from maintenance.operations.retention.explain import explain
@@ -27,6 +26,7 @@ from maintenance.operations.rows.drop_partitions import drop_partitions
 from maintenance.operations.rows.rescale import rescale
 from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
 from maintenance.operations.rows.restore_partitions import restore_partitions
+from maintenance.operations.rows.truncate import OPERATION as TRUNCATE
 from maintenance.table.shape import table_shape
 from tests.kept_plans import (
     apply_compact,
@@ -110,7 +110,7 @@ AMBIGUOUS: dict[str, Callable[[CatalogTable, list[dict[str, Any]]], Any]] = {
     "drop": drop_partitions,
     "drop plan": lambda table, specs: DROP_PARTITIONS.dry_run(table, partitions=specs),
     "truncate": lambda table, specs: table.truncate(specs),
-    "truncate plan": lambda table, specs: plan_truncate(table, specs[0]),
+    "truncate plan": lambda table, specs: TRUNCATE.dry_run(table, partition=specs[0]),
     "overwrite": lambda table, specs: table.overwrite_arrow(table.to_arrow().slice(0, 0), Overwrite(specs)),
     "compact": lambda table, specs: compact(None, table, full=True, partitions=specs),
     "compact plan": lambda table, specs: plan_compact(table, CompactRequest(full=True, partitions=specs)),
@@ -164,7 +164,7 @@ def test_a_stored_plan_means_the_partitions_of_its_time(tmp_path: Path) -> None:
     put(table, [(1, None), (5, "x")])
     plans = {
         "drop": DROP_PARTITIONS.dry_run(table, partitions=[{"p": NULL_NAME}]),
-        "truncate": plan_truncate(table, {"p": NULL_NAME}),
+        "truncate": TRUNCATE.dry_run(table, partition={"p": NULL_NAME}),
     }
     assert plans["drop"].arguments["partitions"][0]["partition"] == {"p": NULL_NAME}
     # By now the name means the partition of '' alone.
@@ -173,7 +173,7 @@ def test_a_stored_plan_means_the_partitions_of_its_time(tmp_path: Path) -> None:
     with pytest.raises((OutdatedPlanError, NotFoundError)):
         DROP_PARTITIONS.carry_out(table, reread(plans["drop"]))
     with pytest.raises(OutdatedPlanError):
-        check_truncate(table, reread(plans["truncate"]))
+        TRUNCATE.carry_out(table, reread(plans["truncate"]))
     assert ids(table) == {2, 5}
 
 

@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -19,7 +20,14 @@ from pyarrow import orc
 
 from maintenance.errors import CorruptFileError, UnsupportedError
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
-from maintenance.format.avro.container import AvroColumns, read_records, schema_of_container, write_records
+from maintenance.format.avro.container import (
+    AvroColumns,
+    container_block,
+    container_header,
+    read_records,
+    schema_of_container,
+    write_records,
+)
 from maintenance.format.data_format import FileSettings
 from maintenance.format.metadata import manifest, manifest_records
 from maintenance.format.metadata.data_file import DATA_FILE_FIELDS, DataFileMeta, FileSource, record_of_file
@@ -31,11 +39,13 @@ from maintenance.format.metadata.index_manifest import (
     serialize_index_manifest,
 )
 from maintenance.format.metadata.manifest import (
+    EntryCounts,
     EntrySelection,
     FileKind,
     ManifestColumns,
     ManifestEntry,
     decode_manifest,
+    encoded_entries,
     entry_of_record,
     select_columns,
     serialize_manifest,
@@ -113,11 +123,14 @@ def schema_of(data: bytes) -> Any:
     return short(json.JSONDecoder().raw_decode(rest[rest.index(b"{") :].decode("latin-1"))[0])
 
 
-@pytest.fixture(autouse=True, scope="module", params=["one by one", "as columns"])
+@pytest.fixture(autouse=True, scope="module", params=["one by one", "as columns", "in parts"])
 def decoder(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Manifests of a few entries are decoded otherwise than those of many."""
+    """Manifests of a few entries are decoded otherwise than those of many, and those than large ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest, "_FEW_ENTRIES", 1 << 30 if request.param == "one by one" else -1)
+        if request.param == "in parts":
+            patch.setattr(manifest, "_LARGE", 0)
+            patch.setattr(manifest, "_PART_BYTES", 500)
         yield
 
 
@@ -297,6 +310,23 @@ def test_codecs_have_the_names_of_avro_or_are_refused() -> None:
         codec_of("lzo")
 
 
+def in_blocks(entries: list[ManifestEntry], count: int) -> bytes:
+    """A manifest with so many entries in each block."""
+    parts = [entries[start : start + count] for start in range(0, len(entries), count)]
+    blocks = [container_block(len(part), b"".join(encoded_entries(part))) for part in parts]
+    return b"".join([container_header(schema_of_container(serialize_manifest([])), "null"), *blocks])
+
+
+@pytest.mark.parametrize("seen", [EntryCounts(8, 2), EntryCounts(9, 1)])
+def test_counts_of_a_list_are_compared_with_all_blocks(seen: EntryCounts) -> None:
+    kinds = [FileKind.DELETE if number in (4, 9) else FileKind.ADD for number in range(10)]
+    entries = [replace(entry(f"data-{number}"), kind=kind, bucket=number) for number, kind in enumerate(kinds)]
+    selection = EntrySelection(buckets=lambda _: {0, 9})
+    with pytest.raises(CorruptFileError, match="8 added") if seen.added == 9 else nullcontext():
+        found = select_columns(in_blocks(entries, 3), "memory", selection, seen)
+        assert found.select() == [entries[0], entries[9]]
+
+
 @pytest.mark.slow
 @given(st.lists(ENTRIES, min_size=1, max_size=40), st.data())
 def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[ManifestEntry], data: st.DataObject) -> None:
@@ -310,7 +340,7 @@ def test_a_selection_picks_what_a_look_at_each_entry_does(entries: list[Manifest
         None if levels is None else levels.__contains__,
         data.draw(st.sampled_from([None, lambda entry: entry.file.row_count % 2 == 0])),
     )
-    stored = serialize_manifest(entries, "null")
+    stored = in_blocks(entries, 3)
     wanted = [entry for entry in entries if selection.keeps(entry)]
     assert select_columns(stored, "memory", selection).select() == wanted
     assert decode_manifest(stored, "memory").select(selection) == wanted

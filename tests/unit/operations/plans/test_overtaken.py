@@ -10,7 +10,6 @@ import pytest
 from maintenance.catalog import CatalogTable
 from maintenance.errors import OutdatedPlanError
 from maintenance.operations import compact, operation
-from maintenance.operations.plans import drop_plans
 from maintenance.operations.rows import planned_merge
 from maintenance.sql import Session
 from tests.tables import create_table, data_files, files_on_disk, get_table
@@ -52,7 +51,7 @@ def state(table: CatalogTable) -> set[tuple[str, int, int]]:
 def between(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> list[int]:
     """Do something once, right after a plan was found to be good. Returns how often one was compared."""
     compared: list[int] = []
-    for module in (operation, planned_merge, drop_plans):
+    for module in (operation, planned_merge):
         refuse = module.refuse
 
         def refused(*given: Any, refuse: Callable[..., None] = refuse) -> None:

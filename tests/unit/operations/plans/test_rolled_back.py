@@ -16,9 +16,9 @@ from maintenance.errors import OutdatedPlanError
 from maintenance.operations import create_branch, create_tag, delete_tag, fast_forward, rollback_to
 from maintenance.operations.compaction.request import CompactRequest
 from maintenance.operations.databases.clone_plan import apply_clone, plan_clone
+from maintenance.operations.databases.drop_table import OPERATION as DROP_TABLE
 from maintenance.operations.operation import Operation
 from maintenance.operations.plan_store import StoredPlan
-from maintenance.operations.plans.drop_plans import check_drop_table, check_truncate, plan_drop_table, plan_truncate
 from maintenance.operations.refs.delete_tag import OPERATION as DELETE_TAG
 from maintenance.operations.refs.rename_branch import OPERATION as RENAME_BRANCH
 from maintenance.operations.refs.rename_tag import OPERATION as RENAME_TAG
@@ -34,6 +34,7 @@ from maintenance.operations.rows.drop_partitions import OPERATION as DROP_PARTIT
 from maintenance.operations.rows.merge_clauses import Clause
 from maintenance.operations.rows.rescale import OPERATION as RESCALE
 from maintenance.operations.rows.restore_partitions import OPERATION as RESTORE_PARTITIONS
+from maintenance.operations.rows.truncate import OPERATION as TRUNCATE
 from maintenance.operations.rows.update import OPERATION as UPDATE
 from maintenance.sql import Session
 from tests import kept_plans
@@ -148,11 +149,11 @@ KINDS = {
         lambda _, table, plan: kept_plans.apply_fast_forward(table, plan),
         KEYED,
     ),
-    "truncate": Kind(
-        lambda _, table: plan_truncate(table), lambda _, table, plan: check_truncate(table, plan), PLAIN
-    ),
+    "truncate": by_dry_run(TRUNCATE),
     "drop table": Kind(
-        lambda _, table: plan_drop_table(table), lambda _, table, plan: check_drop_table(table, plan), PLAIN
+        lambda catalog, table: DROP_TABLE.dry_run(catalog, table=table.identifier),
+        lambda catalog, _, plan: DROP_TABLE.carry_out(catalog, plan),
+        PLAIN,
     ),
     "orphans": Kind(
         lambda _, table: preview_orphans(None, table, minimum_age=timedelta(0))[1],
