@@ -43,7 +43,7 @@ class PartitionCompactConfig(dg.Config):
     """Compaction of partitions."""
 
     max_retries: int = Field(
-        default=5, ge=0, description="How often a group that lost against a writer is planned again."
+        default=5, ge=0, description="How often to retry a bucket whose commit lost against another writer."
     )
 
 

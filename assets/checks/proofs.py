@@ -51,7 +51,7 @@ class ProofConfig(dg.Config):
     since: int | None = Field(
         default=None, ge=0, description="The snapshot behind which; empty: behind what was proved before."
     )
-    until: int | None = Field(default=None, ge=1, description="The last snapshot to look at; empty: the newest one.")
+    until: int | None = Field(default=None, ge=1, description="The last snapshot to look at; empty: the newest.")
     max_bytes: int | None = Field(
         default=None, ge=0, description="How much to read; empty: what the policy 'proofs' leaves of the day."
     )

@@ -22,9 +22,9 @@ class Catalog(catalog.Catalog, Protocol):
 
 
 def open_catalog(options: Mapping[str, str]) -> Catalog:
-    """The catalog that Paimon's catalog options describe; `warehouse` alone is a filesystem catalog.
+    """Open the catalog that Paimon's catalog options describe; `warehouse` alone gives a filesystem catalog.
 
-    Nothing is looked for in storage: `Catalog.warehouse_exists` does that.
+    Storage is not accessed; `Catalog.warehouse_exists` checks whether the warehouse is there.
 
     Raises: OptionError: no warehouse, or not a path or URI; UnsupportedError: a metastore that is not supported yet.
     """

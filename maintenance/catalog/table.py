@@ -70,7 +70,7 @@ class CatalogTable(Table):
     def update(
         self, assignments: Mapping[str, object], where: str | None = None, *, spark: "SparkSession | None" = None
     ) -> RowChangeReport:
-        """Give columns of the rows for which a condition is true new values: see `operations.update`."""
+        """Set columns of the rows for which a condition is true: see `operations.update`."""
         return update(spark, self, assignments, where)
 
     def merge(

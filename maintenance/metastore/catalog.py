@@ -24,18 +24,18 @@ class Catalog(Protocol):
 
     @property
     def options(self) -> Mapping[str, str]:
-        """As they were given."""
+        """The options that the catalog was opened with."""
 
     @property
     def warehouse(self) -> str:
-        """Where tables lie, unless they say otherwise."""
+        """The folder of tables that have no path of their own."""
 
     @property
     def case_sensitive(self) -> bool:
         """Whether engines may rely on upper and lower case in names."""
 
     def close(self) -> None:
-        """Give back what the catalog holds: connections, for example. Tables that it gave stay usable."""
+        """Release what the catalog holds, such as connections. Tables opened through it stay usable."""
 
     def warehouse_exists(self) -> bool:
         """Whether there is such a folder. On an object store: whether anything lies below it.
@@ -61,7 +61,7 @@ class Catalog(Protocol):
         remove: Sequence[str] = (),
         ignore_if_not_exists: bool = False,
     ) -> None:
-        """Set and remove properties; one to remove that is not there is passed over. Raises: NotFoundError."""
+        """Set and remove properties. Removing a property that is not set does nothing. Raises: NotFoundError."""
 
     def drop_database(self, name: str, ignore_if_not_exists: bool = False, cascade: bool = False) -> None:
         """Raises: NotFoundError; SchemaError: it has tables or views and `cascade` is not set."""
@@ -97,7 +97,7 @@ class Catalog(Protocol):
         """Whether dropping a table deletes its files, rather than only forgetting it. Raises: NotFoundError."""
 
     def rename_table(self, source: str, target: str, ignore_if_not_exists: bool = False) -> None:
-        """Give a table another name, in another database too. Raises: NotFoundError, AlreadyExistsError."""
+        """Rename a table, or move it to another database. Raises: NotFoundError, AlreadyExistsError."""
 
     def alter_table(
         self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
@@ -107,19 +107,19 @@ class Catalog(Protocol):
     def change_table(
         self, identifier: str, changes: "Sequence[SchemaChange]", ignore_if_not_exists: bool = False
     ) -> None:
-        """As `alter_table`; of the names of branches as `open_table`."""
+        """As `alter_table`, but names of branches are read as by `open_table`."""
 
     def list_partitions(self, identifier: str) -> "list[Partition]":
-        """The partitions of a table, in no order; none of a table without. Raises: NotFoundError."""
+        """The partitions of a table, in no particular order. Raises: NotFoundError."""
 
     def create_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
-        """Make partitions known where the catalog keeps them. Raises: NotFoundError: the table."""
+        """Register partitions, if the catalog keeps a list of them. Raises: NotFoundError: there is no such table."""
 
     def drop_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
-        """Delete all rows of partitions; those that do not exist are passed over. Raises: NotFoundError: the table."""
+        """Delete all rows of partitions. Those that do not exist are ignored. Raises: NotFoundError: no such table."""
 
     def mark_done_partitions(self, identifier: str, specs: "Sequence[Spec]") -> None:
-        """Mark partitions as complete where the catalog keeps that. Raises: NotFoundError: the table."""
+        """Mark partitions as done, if the catalog keeps that. Raises: NotFoundError: there is no such table."""
 
     def list_views(self, database: str, pattern: str | None = None) -> list[str]:
         """Names without the database, sorted. `pattern`: of SQL's LIKE. Raises: NotFoundError."""
@@ -140,7 +140,7 @@ class Catalog(Protocol):
         """Raises: NotFoundError."""
 
     def repair_catalog(self) -> None:
-        """Make the catalog know every database and table that the warehouse has."""
+        """Register every database and table found in the warehouse."""
 
     def repair_database(self, name: str) -> None:
         """The same for one database. Raises: NotFoundError: it has no folder."""

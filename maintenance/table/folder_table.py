@@ -56,7 +56,7 @@ class FolderTable(ArrowView):
         return self.schema.fields
 
     def copy(self, options: Mapping[str, str]) -> Self:
-        """This table with further options, stored nowhere. Raises: UnsupportedError: it has no use for one."""
+        """This table with further options, which are not stored. Raises: UnsupportedError: an option does not apply."""
         for key in options:
             if key not in self.taken:
                 raise UnsupportedError(
@@ -67,7 +67,7 @@ class FolderTable(ArrowView):
         return replace(self, schema=replace(self.schema, options={**self.schema.options, **options}))
 
     def refused(self, what: str) -> UnsupportedError:
-        """What such a table has not, as an error."""
+        """The error for what tables of this kind do not have."""
         return UnsupportedError(
             f"'{self.name}' is {self.kind}, the files of a folder: it has {what}", f"table {self.name}", self.may
         )

@@ -98,7 +98,7 @@ class FormatTable(FolderTable):
         return plain(part, self.fields).cast(wanted)
 
     def batches_of(self, path: str, spec: Spec, batch_rows: int) -> Iterator[pa.Table]:
-        """As `rows_of`, of a Parquet or ORC file, in tables that are decoded as they are asked for."""
+        """As `rows_of`, for a Parquet or ORC file, in tables that are decoded one after the other."""
         where, wanted = f"{self.location}/{path}", self._arrow
         with self.file_io.open_input(where) as source:
             for part in self._files.batches(source, where, batch_rows):
@@ -112,7 +112,7 @@ class FormatTable(FolderTable):
         return pa.table({field.name: one[field.name].cast(arrow_type(field.type)) for field in fields})
 
     def data_files(self) -> list[tuple[str, Spec]]:
-        """Path below the folder and partition of each file that counts."""
+        """The path below the folder, and the partition, of each data file."""
         files = []
         for status in self.file_io.list_tree(self.location):
             folders = status.path.split("/")
@@ -161,12 +161,12 @@ class FormatTable(FolderTable):
         return rows
 
     def partition_value(self, key: str, text: str) -> pa.Scalar:
-        """What the text of a folder means. Raises: DataError: it is not of the column's type."""
+        """The value that a folder's name stands for. Raises: DataError: it does not fit the column's type."""
         known = None if text == self._default_name else text
         return typed(pa.array([known], pa.string()), self.schema.field(key))[0]
 
     def partition_values(self, spec: Spec) -> dict[str, Value]:
-        """What the texts of the folders of a partition mean. Raises: DataError: one is not of its column's type."""
+        """The values that a partition's folders stand for. Raises: DataError: one does not fit its column's type."""
         scalars = {key: self.partition_value(key, text) for key, text in spec.items()}
         return {key: values_of_arrow(pa.repeat(scalar, 1))[0] for key, scalar in scalars.items()}
 
@@ -190,7 +190,7 @@ class FormatTable(FolderTable):
         data: pa.Table | pa.RecordBatch,
         overwrite: Overwrite = Overwrite(),  # noqa: B008 - frozen
     ) -> tuple[int, ...]:
-        """Replace partitions, or all rows. The new files are there before the old ones are deleted.
+        """Replace partitions, or all rows. The old files are deleted once the new ones are written.
 
         Without partitions named, those that get rows are replaced if `dynamic-partition-overwrite` is on.
         """
@@ -223,7 +223,7 @@ class FormatTable(FolderTable):
     def drop_partitions(
         self, partitions: Sequence[Mapping[str, str]], *, ignore_if_not_exists: bool = False
     ) -> tuple[int, ...]:
-        """Delete the files of partitions and their folders, if these are empty then. The catalog forgets them before.
+        """Delete the files of partitions, and their folders if nothing else is in them. The catalog forgets them first.
 
         Returns no snapshot ids. Raises: DataError: see `truncate`; NotFoundError: one does not exist, none is dropped.
         """
@@ -281,7 +281,7 @@ class FormatTable(FolderTable):
         self.add_partitions([spec for spec, _ in contents if spec])
 
     def add_partitions(self, specs: Sequence[Mapping[str, str]]) -> None:
-        """Make partitions known where the catalog keeps them; elsewhere they come into being with their files."""
+        """Register partitions, if the catalog keeps a list of them; otherwise their files create them."""
         if self.register is not None and specs:
             self.register.add(specs)
 

@@ -141,7 +141,7 @@ class TableHandle:
         return self.snapshots.latest()
 
     def copy(self, options: Mapping[str, str]) -> Self:
-        """This table with further options for reading or writing, stored nowhere.
+        """This table with further options for reading or writing, which are not stored.
 
         Raises: OptionError: an option cannot change, or is wrong; UnsupportedError: see `check_set`.
         """
@@ -162,7 +162,7 @@ class TableHandle:
         return replace(table, dynamic_options={**self.dynamic_options, **others})
 
     def on_branch(self, branch: str) -> Self:
-        """This table as it is on a branch, ``main`` among them. Raises: NotFoundError."""
+        """This table on a branch, which may be ``main``. Raises: NotFoundError."""
         if branch == self.branch:
             return self
         schema = Schemas(self.file_io, f"{branch_root(self.location, branch)}/schema").latest()
@@ -176,7 +176,7 @@ class TableHandle:
     # Reading
 
     def target(self) -> tuple[Self, ScanTarget]:
-        """What the scan options ask for, and this table under the schema to read it with.
+        """What the scan options select, and this table with the schema to read it with.
 
         Raises: OptionError, NotFoundError, UnsupportedError: see `startup_of` and `History.target`.
         """
@@ -190,7 +190,7 @@ class TableHandle:
         return history_of(self.identifier, self.snapshots, self.tags, self.options)
 
     def with_schema(self, schema_id: int) -> Self:
-        """This table under an earlier schema, with the options of its own."""
+        """This table with an earlier schema, and its current options."""
         if schema_id == self.schema.id:
             return self
         old = self.schemas.get(schema_id)
@@ -234,6 +234,6 @@ class TableHandle:
         return self.identifier, self.file_io, self.paths, self.schema, self.options
 
     def of_run(self, run: str) -> Self:
-        """This table; what is committed through it names the run in its snapshot's properties. Raises: OptionError."""
+        """This table; snapshots committed through it name the run in their properties. Raises: OptionError."""
         check_properties({RUN_PROPERTY: run})
         return replace(self, run=run)

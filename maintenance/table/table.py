@@ -71,7 +71,7 @@ class Table(TableHandle):
     ) -> pa.Table:
         """The rows of the table; a VARIANT has the extension type `VariantType`, whose Python values are JSON texts.
 
-        What expires while it is read is read again, in the newest state.
+        If files expire during the read, it starts again on the newest snapshot.
 
         Args: `columns`: names in the order wanted; `where`: a filter in Spark's SQL dialect; `options`: as for `copy`.
         Raises: PredicateError, OptionError, NotFoundError, UnsupportedError; ExpiredError: a snapshot or tag that the
@@ -114,14 +114,14 @@ class Table(TableHandle):
         return replace(TableHandle.commit_target(self), rules=rules)
 
     def following(self, base: SnapshotIdentity | None) -> Self:
-        """This table, to change rows as they are in the state of a snapshot.
+        """This table, to change rows as they were in a snapshot.
 
-        Others' changes of rows since make a commit fail with OvertakenError; then nothing was changed.
+        If others have changed rows since then, the commit fails with OvertakenError, and nothing is changed.
         """
         return replace(self, follows=(base,))
 
     def write_state(self, user: str, partitions: Callable[[], Collection[bytes]] | None = None) -> WriteState:
-        """The state that rows are written upon. `user`: who will commit them; `partitions`: as of `state_of`."""
+        """The state that rows are written on top of. `user`: commits them; `partitions`: see `state_of`."""
         return again_if_expired(lambda: state_of(self, self.latest_snapshot(), user, partitions))
 
     def hash_files(self) -> HashFiles | None:

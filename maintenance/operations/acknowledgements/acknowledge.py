@@ -24,10 +24,10 @@ class Acknowledge:
 
     table: Annotated[str, Param("The table, as database.table.")]
     check: Annotated[str, Param(f"The check that failed: {', '.join(ACKNOWLEDGEABLE)}.")]
-    name: Annotated[str, Param("Who has looked into it.")]
+    name: Annotated[str, Param("Who has looked into the conflict.")]
     reason: Annotated[str, Param("Why the conflict is harmless, or what was done about it.")]
     history: Annotated[str, Param("The database of the history.")] = HISTORY_DATABASE
-    run_id: Annotated[str | None, Param("The id of the run that does it.")] = None
+    run_id: Annotated[str | None, Param("The id of the run that acknowledges it.")] = None
 
 
 def apply(run: Run, catalog: Catalog, planned: Plan[Acknowledge, None]) -> Mapping[str, Any]:
@@ -63,9 +63,10 @@ OPERATION = Operation(
 
 
 acknowledge = OPERATION.function(
-    """Acknowledge what a check of a table has found up to its newest snapshot. Returns what was written down.
+    """Acknowledge what a check of a table has found up to its newest snapshot. Returns what was recorded.
 
-    Raises: NotFoundError: no such table; OptionError: another check, or nobody is named; as writing the history.
+    Raises: NotFoundError: no such table; OptionError: the check is not one of these, or no name is given; errors of
+        writing the history.
     """,
     without=("run_id",),
 )

@@ -19,9 +19,9 @@ class ApprovePlan:
 
     plan: Annotated[str, Param("The id of the plan.")]
     name: Annotated[
-        str | None, Param("Who approves it; left out: PAIMON_PERSON or the user of the operating system.")
+        str | None, Param("Who approves it; empty: PAIMON_PERSON, or the user of the operating system.")
     ] = None
-    reason: Annotated[str, Param("Why it is in order.")] = ""
+    reason: Annotated[str, Param("Why the plan may be applied.")] = ""
 
 
 @dataclass(frozen=True, slots=True)

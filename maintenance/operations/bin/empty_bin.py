@@ -61,10 +61,10 @@ class _Run:
 class EmptyBin:
     """What is destroyed."""
 
-    window: Annotated[timedelta, Param("How long a deletion can be taken back, such as 7 d.")] = WINDOW
-    max_bytes: Annotated[
-        int | None, Param("The most bytes that the bin may hold; the oldest runs go first.", least=0)
-    ] = None
+    window: Annotated[timedelta, Param("How long deleted files can be restored, such as 7 d.")] = WINDOW
+    max_bytes: Annotated[int | None, Param("Maximum size of the bin; the oldest runs are deleted first.", least=0)] = (
+        None
+    )
 
 
 def plan(run: Run, place: Warehouse, request: EmptyBin) -> Plan[EmptyBin, EmptyBinReport]:
@@ -156,7 +156,7 @@ def _destroy(file_io: FileIO, warehouse: str, run: _Run) -> None:
 
 
 empty_bin = OPERATION.function(
-    """Destroy the runs of the bin that are older than the window, then the oldest until the rest fits.
+    """Delete runs of the bin that are older than the window, then the oldest ones until the rest fits.
 
     Args:
         progress: called with a line for each run.

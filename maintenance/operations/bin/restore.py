@@ -90,9 +90,9 @@ class Restore:
     """What to bring back from the bin; nothing chosen: all that the run took."""
 
     run: Annotated[str, Param("Name of a run of the bin, as the operation reported it.")]
-    files: Annotated[Sequence[str], Param("Paths, whole or below the table.")] = ()
-    snapshots: Annotated[Sequence[int], Param("Ids; they come back with all that they need.")] = ()
-    tags: Annotated[Sequence[str], Param("Names; they come back with all that they need.")] = ()
+    files: Annotated[Sequence[str], Param("Paths of files, absolute or relative to the table.")] = ()
+    snapshots: Annotated[Sequence[int], Param("Ids of snapshots; they are restored with all files they need.")] = ()
+    tags: Annotated[Sequence[str], Param("Names of tags; they are restored with all files they need.")] = ()
 
 
 def _work(run: Run, table: Table, request: Restore, /, *, dry_run: bool) -> RestoreReport:
@@ -406,11 +406,11 @@ class _Reachable:
 def restore(
     table: Table, warehouse: str, request: Restore, *, dry_run: bool = False, progress: Progress | None = None
 ) -> RestoreReport:
-    """Bring back what a run of the bin took from a table; without a choice, all of it.
+    """Restore what a run of the bin took from a table: all of it, unless you name parts.
 
     Args:
-        warehouse: that the bin is in.
-        dry_run: report what would come back, change nothing.
+        warehouse: the warehouse of the bin.
+        dry_run: report what would be restored, change nothing.
     Raises: NotFoundError: the run, or something chosen, is not in the bin; ConflictError: the run is being destroyed;
         AlreadyExistsError: the run is of another table; CorruptFileError.
     """

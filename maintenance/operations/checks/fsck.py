@@ -114,7 +114,7 @@ def fsck(
     spark: "SparkSession | None" = None,
     progress: Callable[[str], None] | None = None,
 ) -> FsckReport:
-    """Examine the table at a location; never raises because of what it finds there.
+    """Examine the table at a location. Damage is reported, not raised.
 
     Args:
         location: the table's root, such as `Table.location`.

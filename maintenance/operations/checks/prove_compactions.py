@@ -106,18 +106,18 @@ class ProveCompactions:
 
     since: Annotated[
         int | None,
-        Param("The snapshot behind which they are proved; empty: as far back as there are snapshots.", least=0),
+        Param("Prove the compactions after this snapshot; empty: after the earliest one.", least=0),
     ] = None
-    until: Annotated[int | None, Param("The last snapshot to look at; empty: the newest one.", least=1)] = None
-    own: Annotated[bool, Param("Prove those of this program, too, which it has proved before it committed them.")] = (
-        False
-    )
+    until: Annotated[int | None, Param("The last snapshot to look at; empty: the newest.", least=1)] = None
+    own: Annotated[
+        bool, Param("Also prove this project's own compactions, which it proved before committing them.")
+    ] = False
     max_bytes: Annotated[
         int | None,
-        Param("How much to read: the newest compactions first, until they have so many bytes; empty: all.", least=0),
+        Param("Stop after reading this many bytes, the newest compactions first; empty: read all.", least=0),
     ] = None
     percent: Annotated[
-        int, Param("How many of 100 compactions to prove: a sample that is always the same.", least=1)
+        int, Param("The percentage of compactions to prove; the sample is always the same.", least=1)
     ] = 100
 
 
@@ -303,7 +303,7 @@ OPERATION = Operation(
 
 
 prove_compactions = OPERATION.function(
-    """Prove the compactions of a table that other engines committed, bucket by bucket.
+    """Prove, bucket by bucket, that compactions committed by other engines kept every row.
 
     Args:
         spark: its tasks compare, one bucket each; None = this process does.

@@ -174,7 +174,7 @@ compact = OPERATION.function(
 
     Args:
         spark: session whose tasks do the work; None = threads of this process.
-        full: everything into the highest level, instead of what the universal rules pick.
+        full: merge everything into the highest level, instead of what universal compaction picks.
         partitions: only these; each maps some of the partition columns to values as texts, or to None for null.
         where: only partitions that match, in Spark's SQL dialect; not together with `partitions`. If none does, the
             report's finding says so.
@@ -192,7 +192,7 @@ compact = OPERATION.function(
         beside_other_compactors: compact a table with deletion vectors although another engine has compacted it, see
             `compactors.refusal`; None = as the table's option `paimon-maintenance.compaction.beside-other-compactors`
             says.
-        only: the units of the plan to carry out; rows that wait for real buckets are left alone then. None = all.
+        only: the units of the plan to carry out; postponed rows are left alone then. None = all.
     Raises: UnsupportedError: the table has an option that is not supported; OptionError, PredicateError: the scope does
         not fit the table, or another engine compacts it; NotFoundError: one of `partitions` does not exist; errors of
         reading the metadata. Failures of single groups are in the report.

@@ -63,7 +63,7 @@ OPERATION = Operation(
 
 
 produce_changelog = OPERATION.function(
-    """Produce the changelog of all changes that have none yet, of some partitions or all.
+    """Produce the changelog of all changes that have none yet, in some or all partitions.
 
     Args:
         only: the units of the plan to carry out; None = all.

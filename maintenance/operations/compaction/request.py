@@ -86,7 +86,7 @@ def _is_full(table: Table) -> bool:
     return not is_clustered(table.schema, table.options)
 
 
-_FULL = "Merge every bucket into its top level, even if its sorted runs do not ask for it."
+_FULL = "Merge every bucket into its highest level, even if it has few sorted runs."
 _WHERE = "Only partitions that match this condition in Spark SQL, e.g. month = 7."
 _PROOF = "How the result is verified: auto, full, sampled or off; empty: as the table's option says."
 
@@ -106,25 +106,23 @@ class CompactRequest:
         str, Param("Sort an append table: order, zorder or hilbert; none: leave the rows as they are.")
     ] = NO_ORDER
     order_by: Annotated[Sequence[str], Param("Columns to sort by.")] = ()
-    skip_expiring: Annotated[
-        bool, Param("Leave partitions alone that are about to expire.", read=truth, is_kept=False)
-    ] = True
+    skip_expiring: Annotated[bool, Param("Skip partitions that are about to expire.", read=truth, is_kept=False)] = True
     proof: Annotated[str | None, Param(_PROOF)] = None
     max_retries: Annotated[
-        int, Param("How often a group that lost against a writer is planned again.", least=0, is_kept=False)
+        int, Param("How often to retry a bucket whose commit lost against another writer.", least=0, is_kept=False)
     ] = RETRIES
     groups_per_commit: Annotated[
         int | None,
         Param("Commit after this number of buckets; empty: all in one snapshot.", least=1, is_kept=False),
     ] = None
     time_limit: Annotated[
-        timedelta | None, Param("Begin no further groups after this long, e.g. 1 h.", is_kept=False)
+        timedelta | None, Param("Start no more buckets after this time, e.g. 1 h.", is_kept=False)
     ] = None
     beside_other_compactors: Annotated[
-        bool | None, Param("Compact although another engine compacts the table, too.", is_kept=False)
+        bool | None, Param("Compact even if another engine compacts the table, too.", is_kept=False)
     ] = None
     buckets: Annotated[
-        Collection[int] | None, Param("Only these buckets, of a table with a fixed number of them.", read=_buckets)
+        Collection[int] | None, Param("Only these buckets; for tables with a fixed number of buckets.", read=_buckets)
     ] = None
 
     def opened(self, table: Table) -> Table:
@@ -164,10 +162,10 @@ class ChangelogRequest:
     where: Annotated[str | None, Param(_WHERE)] = None
     proof: Annotated[str | None, Param(_PROOF)] = None
     max_retries: Annotated[
-        int, Param("How often a group that lost against a writer is planned again.", least=0, is_kept=False)
+        int, Param("How often to retry a bucket whose commit lost against another writer.", least=0, is_kept=False)
     ] = RETRIES
     beside_other_compactors: Annotated[
-        bool | None, Param("Compact although another engine compacts the table, too.", is_kept=False)
+        bool | None, Param("Compact even if another engine compacts the table, too.", is_kept=False)
     ] = None
 
 

@@ -18,7 +18,9 @@ class AlterViewDialect:
 
     view: Annotated[str, Param("The view, as database.view.")]
     action: Annotated[str, Param("add, update or drop.")]
-    engine: Annotated[str | None, Param("Whose text it is; empty: of the session's dialect.")] = None
+    engine: Annotated[str | None, Param("The engine that the text is for; empty: that of the session's dialect.")] = (
+        None
+    )
     query: Annotated[str | None, Param("The text of the view; leave it out to drop it.")] = None
 
     def change(self, engine: str, where: str) -> ViewChange:

@@ -86,13 +86,13 @@ class Copied:
     """Which state of a table is copied, and how.
 
     Attributes:
-        snapshot_id, tag: the state; neither = the newest.
-        where: a condition over partition columns: only these are copied, or brought up to date.
-        meta_only: make the table, copy no rows.
-        clone_if_exists: False: a table that is there already stays as it is.
+        snapshot_id, tag: the state to copy; neither = the newest.
+        where: a condition on partition columns; only partitions that match are copied or updated.
+        meta_only: create the table, but copy no rows.
+        clone_if_exists: False: leave a table alone that exists already.
         replace_others: True: a table that is there may have its own schemas, of the same columns, and commits of
             others: the partitions that are copied are replaced, the others stay. Of a table without partitions all is.
-        parallelism: files at a time in this process.
+        parallelism: how many files this process copies at a time.
     """
 
     snapshot_id: int | None = None
@@ -118,9 +118,9 @@ def clone(
     """Copy a table or branch into a catalog, or bring an earlier copy up to date.
 
     Args:
-        catalog: of the target, of any kind and on any store.
-        identifier: of the target, made if it does not exist, with its database.
-        spark: its tasks copy where there is much to copy; None: this process does.
+        catalog: the catalog of the target, of any kind and on any store.
+        identifier: the target. It is created if it does not exist, with its database.
+        spark: its tasks copy if there is much to copy; None: this process does.
     Raises: OptionError: both a snapshot and a tag, or the target is the source; NotFoundError: no such snapshot or tag;
         PredicateError: `where` names other columns; ConflictError: the target has commits of others, other schemas, or
         is changed meanwhile; CorruptFileError: a file is missing or damaged, or did not arrive as it was;

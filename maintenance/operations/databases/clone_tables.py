@@ -56,16 +56,16 @@ class CloneTables:
         ),
     ] = None
     parallelism: Annotated[int, Param("Files at a time, where Spark does not copy them.")] = 8
-    where: Annotated[str | None, Param("Of a table, copy only partitions for which this is true.")] = None
-    included_tables: Annotated[Sequence[str], Param("Of a database, copy only these tables; empty: all.")] = ()
-    excluded_tables: Annotated[Sequence[str], Param("Of a database, leave these tables out.")] = ()
+    where: Annotated[str | None, Param("For a single table: copy only the partitions for which this is true.")] = None
+    included_tables: Annotated[Sequence[str], Param("For a database: copy only these tables; empty: all.")] = ()
+    excluded_tables: Annotated[Sequence[str], Param("For a database: leave these tables out.")] = ()
     prefer_file_format: Annotated[str | None, Param("Refused: files are copied as they are.")] = None
-    clone_from: Annotated[str, Param("Tables of paimon alone are cloned.")] = "paimon"
+    clone_from: Annotated[str, Param("Only 'paimon': tables of other formats are migrated instead.")] = "paimon"
     meta_only: Annotated[bool, Param("Create the tables, but copy no rows.")] = False
-    clone_if_exists: Annotated[bool, Param("False: tables that are there already stay as they are.")] = True
+    clone_if_exists: Annotated[bool, Param("False: leave tables alone that exist already.")] = True
     target_table_conf: Annotated[Mapping[str, str] | None, Param("Refused: schemas are copied as they are.")] = None
-    snapshot_id: Annotated[int | None, Param("Of a table, copy this snapshot; empty: the newest.")] = None
-    tag: Annotated[str | None, Param("Of a table, copy what this tag holds.")] = None
+    snapshot_id: Annotated[int | None, Param("For a single table: copy this snapshot; empty: the newest.")] = None
+    tag: Annotated[str | None, Param("For a single table: copy the snapshot of this tag.")] = None
     source: str | None = None
     goal: str | None = None
 

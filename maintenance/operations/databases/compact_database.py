@@ -70,10 +70,15 @@ class CompactDatabase:
         timedelta | None, Param("Only partitions that were not written to for this long.", is_kept=False)
     ] = None
     full: Annotated[
-        bool, Param("full: every bucket into its top level; minor.", name="compact_strategy", read=full_or_minor)
+        bool,
+        Param(
+            "full: merge every bucket into its highest level; minor: merge only what is due.",
+            name="compact_strategy",
+            read=full_or_minor,
+        ),
     ] = False
     proof: Annotated[str | None, Param("How the result is verified: auto, full, sampled or off.")] = None
-    max_concurrent: Annotated[int, Param("Tables at a time.", least=1, is_kept=False)] = 2
+    max_concurrent: Annotated[int, Param("How many tables to work on at a time.", least=1, is_kept=False)] = 2
     # Whether Flink runs one job or one for each table; here tables follow each other either way.
     mode: Annotated[
         str | None, Param("For Flink's jobs; it has no effect here.", read=one_of("divided", "combined"), is_kept=False)
@@ -214,7 +219,7 @@ def compact_database(
     """Compact the tables that `choice` takes.
 
     Args:
-        full: as of `compact`.
+        full: see `compact`.
         opened: what is done to each table before, such as `copy` with other options.
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """

@@ -54,9 +54,9 @@ def copy_files(
     """Copy files, those that are there already and the same apart, and read each one back.
 
     Args:
-        parallelism: files at a time in this process.
+        parallelism: how many files this process copies at a time.
         on_done: called with the number of files that are there since the last call.
-        spark: its tasks copy where there is much to copy; None: this process does. What was copied before an error
+        spark: its tasks copy if there is much to copy; None: this process does. What was copied before an error
             stays, and is used by the next call.
     Raises: MissingFileError: a file is not there; CorruptFileError: one is not as long as it must be, or did not arrive
         as it was.

@@ -95,13 +95,13 @@ def migrate_database(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> MigrateDatabaseReport:
-    """Migrate the format tables of a database, one after the other. One that fails does not block the others.
+    """Migrate the format tables of a database, one after the other. A table that fails does not block the others.
 
-    The new table of `t` is `t_paimon_`, or with `delete_origin` `t` itself, as in Paimon. Where an earlier run has died
-    after the end of a source, the new table gets its name.
+    The new table of `t` is `t_paimon_`, or with `delete_origin` `t` itself, as in Paimon. If an earlier run died after
+    it had dropped a source, this one renames the new table.
 
     Args:
-        into: gives the run of the bin that takes a source; None: sources are deleted.
+        into: returns the run of the bin that a source is moved to; None: sources are deleted.
     Raises: NotFoundError: there is no such database.
     """
 

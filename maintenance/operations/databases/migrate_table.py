@@ -89,17 +89,17 @@ def migrate_table(
     dry_run: bool = False,
     progress: Progress | None = None,
 ) -> MigrateReport:
-    """Make an append table of the files of a format table.
+    """Convert a format table to an append table, which takes its files.
 
     Args:
-        catalog: of both tables.
-        identifier: of the target, made if it does not exist; None: it takes the name of the source, which has to go.
-        into: the bin takes the files of the source; None: they are deleted. If an interrupted run has begun to fill
-            another run of the bin, the files go there; the report names it.
+        catalog: the catalog of both tables.
+        identifier: the target. It is created if it does not exist. None: it replaces the source, under its name.
+        into: the files of the source are moved to the bin; None: they are deleted. If an interrupted run has begun to
+            fill another run of the bin, the files go there; the report names it.
     Raises: UnsupportedError: the source has another format, or is on another store than the bin; OptionError: the
         target is the source, or the options are not those of an append table without buckets; ConflictError: the
         target is another table or has commits of others, or the source changed meanwhile, which then stays; DataError:
-        Paimon would read a file otherwise; CorruptFileError: a file is damaged, or did not arrive as it was.
+        Paimon would read a file differently; CorruptFileError: a file is damaged, or did not arrive as it was.
     """
     work = Migration.of(source, catalog, identifier, taken, into, progress)
     started = time.monotonic()

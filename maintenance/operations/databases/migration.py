@@ -75,9 +75,9 @@ class Taken:
     """What becomes of a source, and how.
 
     Attributes:
-        options: of the new table.
+        options: options of the new table.
         delete_origin: drop the source once its files are committed.
-        parallelism: files at a time; of each a part is in memory.
+        parallelism: how many files to work on at a time; a part of each is in memory.
     """
 
     options: Mapping[str, str] | None = None

@@ -37,7 +37,7 @@ OPERATION = Operation(
 
 
 refresh_object_table = OPERATION.function(
-    """Do nothing, for an object table lists its folder at each read.
+    """Check that a table is an object table. There is nothing to refresh: each read lists its folder.
 
     Raises: NotFoundError: there is no such table; OptionError: it is not an object table.
     """

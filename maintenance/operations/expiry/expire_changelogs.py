@@ -152,8 +152,8 @@ expire_changelogs = OPERATION.function(
     Args:
         retain_max, retain_min: in place of `changelog.num-retained.max` and `.min`, counted from the latest snapshot.
         older_than: in place of `changelog.time-retained`; a time without a zone is local.
-        delete_all: expire all of them, whatever the other arguments, the options and consumers say.
-        sharing: who reads, looks for and deletes files.
+        delete_all: expire all of them, regardless of other arguments, options and consumers.
+        sharing: where the work is done: in Spark tasks or in this process.
     Raises: CorruptFileError: a file that something else needs is missing or damaged; nothing is deleted then.
         OptionError; UnsupportedError.
     """,

@@ -77,14 +77,18 @@ class ExpirePartitions:
     """Which partitions are dropped. What is left out comes from the table's options."""
 
     expiration_time: Annotated[timedelta | None, Param("Drop partitions that are older than this, e.g. 90 d.")] = None
-    timestamp_formatter: Annotated[str | None, Param("How partitions write their time, e.g. yyyyMMdd.")] = None
-    timestamp_pattern: Annotated[str | None, Param("Where partitions have their time, e.g. $year-$month-$day.")] = None
+    timestamp_formatter: Annotated[str | None, Param("The format of the time in partition values, e.g. yyyyMMdd.")] = (
+        None
+    )
+    timestamp_pattern: Annotated[
+        str | None, Param("How the time is made up of partition columns, e.g. $year-$month-$day.")
+    ] = None
     expire_strategy: Annotated[
         str | None,
-        Param("What age is counted from: values-time (the partition's values) or update-time (its newest file)."),
+        Param("What the age is measured from: values-time (the partition's values) or update-time (its newest file)."),
     ] = None
     max_expires: Annotated[int | None, Param("Drop at most this many in this run.", least=1)] = None
-    batch_size: Annotated[int | None, Param("Drop this many in each commit.", least=1)] = None
+    batch_size: Annotated[int | None, Param("How many to drop in one commit.", least=1)] = None
 
     def opened(self, table: Table) -> Table:
         """The table with the options that the request sets. Raises: UnsupportedError."""

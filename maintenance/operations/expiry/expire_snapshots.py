@@ -96,7 +96,7 @@ class ExpireSnapshots:
     older_than: Annotated[datetime | None, Param("Only older ones; a time without a zone is local.")] = None
     max_deletes: Annotated[int | None, Param("Expire at most this many in this run.", least=1)] = None
     time_limit: Annotated[
-        timedelta | None, Param("Begin no further batch after this long, e.g. 1 h.", is_kept=False)
+        timedelta | None, Param("Start no more batches after this time, e.g. 1 h.", is_kept=False)
     ] = None
 
 
@@ -428,7 +428,7 @@ expire_snapshots = OPERATION.function(
         retain_max, retain_min: in place of `snapshot.num-retained.max` and `.min`.
         older_than: in place of `snapshot.time-retained`: the moment up to which a snapshot must have been replaced; a
             time without a zone is local.
-        max_deletes: expire at most this many; what a run that died left is finished all the same.
+        max_deletes: expire at most this many. Work left by a run that died is finished in any case.
         time_limit: after this long no further batch (`snapshot.expire.limit`) is begun, and changelogs stay; the report
             says how many snapshots remain, and how long they may take.
         spark: a session whose tasks read, look for and delete files where there are many; or what gives one, and is

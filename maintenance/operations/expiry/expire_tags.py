@@ -51,7 +51,9 @@ class ExpireTagsReport(OperationReport):
 class ExpireTags:
     """Which tags expire, besides those whose time to live is over."""
 
-    older_than: Annotated[datetime | None, Param("Also tags created before; a time without a zone is local.")] = None
+    older_than: Annotated[
+        datetime | None, Param("Also expire tags created before this time; without a zone it is local.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

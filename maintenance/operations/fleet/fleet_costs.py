@@ -40,8 +40,8 @@ class FleetCosts:
     databases: Annotated[str, Param("Databases whose names match.", name="including_databases")] = ".*"
     tables: Annotated[str, Param("Tables that match, as database.table.", name="including_tables")] = ".*"
     excluded: Annotated[str | None, Param("Leave out tables that match this.", name="excluding_tables")] = None
-    days: Annotated[int, Param("Days of the history.", least=1)] = _MONTH
-    orphans: Annotated[bool, Param("Count orphan files, too, which lists all folders.")] = False
+    days: Annotated[int, Param("How many days of the history to look at.", least=1)] = _MONTH
+    orphans: Annotated[bool, Param("Also count orphan files. This lists all folders of the tables.")] = False
     history: Annotated[str | None, Param("Database of the history.")] = HISTORY_DATABASE
     settings: FleetSettings | None = None
     only: Sequence[str] | None = None
@@ -289,7 +289,7 @@ def fleet_costs(
     history: str | None = HISTORY_DATABASE,
     run: Run | None = None,
 ) -> CostsReport:
-    """What maintenance of all tables cost in some days, what it saved, and what is stored.
+    """Show what the maintenance of all tables cost and saved in the last days, and what is stored.
 
     Args: `settings`: of the warehouse, its prices among them; `orphans`: count orphan files, too; `history`: database
         of the history; `run`: as of when, and where the bin is. Raises: errors of listing the tables.

@@ -30,12 +30,10 @@ DEED = pa.struct(
 class FleetHistory:
     """What was done to which table, and since when. `settings`: as tables.yaml says, where the history is."""
 
-    table: Annotated[
-        str | None, Param("Of this table, as database.table; without it of all tables.", by_position=True)
-    ] = None
-    since: Annotated[timedelta, Param("How far back to look, such as '12 h'; 7 days unless it is given.")] = timedelta(
-        days=7
+    table: Annotated[str | None, Param("Only this table, as database.table; empty: all tables.", by_position=True)] = (
+        None
     )
+    since: Annotated[timedelta, Param("How far back to look, such as '12 h'; default: 7 days.")] = timedelta(days=7)
     history: Annotated[str | None, Param("Database of the history; empty: that of tables.yaml, or _maintenance.")] = (
         None
     )
@@ -93,7 +91,7 @@ OPERATION = Operation(
 
 @keywords_of(FleetHistory, only=("table", "since", "history"))
 def fleet_history(catalog: Catalog, request: FleetHistory, *, run: Run | None = None) -> HistoryReport:
-    """The operations that the history has, newest first.
+    """List the operations in the history, newest first.
 
     Args: `run`: as of when.
 

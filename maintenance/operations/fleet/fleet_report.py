@@ -32,9 +32,7 @@ _ROW = pa.schema(
 class ReportSpan:
     """Of how long. `settings`: by what tables are judged, and whose they are, as tables.yaml says."""
 
-    since: Annotated[timedelta, Param("How far back to look, such as '12 h'; a day unless it is given.")] = timedelta(
-        days=1
-    )
+    since: Annotated[timedelta, Param("How far back to look, such as '12 h'; default: one day.")] = timedelta(days=1)
     history: Annotated[str | None, Param("Database of the history; empty: that of tables.yaml, or _maintenance.")] = (
         None
     )
@@ -96,10 +94,10 @@ OPERATION = Operation(
 
 @keywords_of(ReportSpan)
 def fleet_report(catalog: Catalog, request: ReportSpan, *, run: Run | None = None) -> Report:
-    """What maintenance did in a span of time up to now, and what is wrong now with all tables.
+    """Report what maintenance did in the last hours or days, and what is wrong with tables now.
 
     Args:
-        settings: by what tables are judged, and whose they are; without it the engine's own limits hold.
+        settings: limits, targets and owners of tables; without them the default limits apply.
         run: as of when.
     Raises: errors of listing the tables and of reading the history.
 

@@ -73,7 +73,7 @@ class Health:
 
     table: Annotated[
         str | None,
-        Param("Judge this table, as database.table; without it all tables.", by_position=True),
+        Param("Only this table, as database.table; empty: all tables.", by_position=True),
     ] = None
     max_age: Annotated[timedelta | None, Param("How old the newest rows may be, such as '1 d'.")] = None
     parts: Annotated[bool, Param("The parts of the table's health: value, target, points and weight.")] = False
@@ -304,13 +304,13 @@ OPERATION = Operation(
 
 
 health = OPERATION.function(
-    """Judge a table, or all tables of a catalog, by their metadata.
+    """Check the health of a table, or of all tables of a catalog, from metadata.
 
     The score of a table, from 0 to 100, is the mean of its parts by their weights. A conflict of writers that was
     acknowledged passes until the next one.
 
     Args:
-        settings: limits, targets and names of writers; without them the engine's own limits hold.
+        settings: limits, targets and names of writers; without them the default limits apply.
     Raises: NotFoundError: there is no such table; UnsupportedError: it has no snapshots of its own.
 
     >>> report = health(catalog, table="db.t")

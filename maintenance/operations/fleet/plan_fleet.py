@@ -77,10 +77,10 @@ class PlanFleet:
     databases: Annotated[str, Param("Databases whose names match.", name="including_databases")] = ".*"
     tables: Annotated[str, Param("Tables that match, as database.table.", name="including_tables")] = ".*"
     excluded: Annotated[str | None, Param("Leave out tables that match this.", name="excluding_tables")] = None
-    seconds: Annotated[int | None, Param("The most seconds of work in a period.", least=1)] = None
-    bytes: Annotated[str | None, Param("The most bytes that are rewritten in a period, such as 200 gb.")] = None
+    seconds: Annotated[int | None, Param("Maximum seconds of work in a period.", least=1)] = None
+    bytes: Annotated[str | None, Param("Maximum bytes to rewrite in a period, such as 200 gb.")] = None
     per: Annotated[str | None, Param("The period: hour, day or week.", read=one_of(*PERIODS))] = None
-    windows: Annotated[Sequence[str] | None, Param("Hours in which work may begin, such as 22:00-06:00.")] = None
+    windows: Annotated[Sequence[str] | None, Param("Hours in which work may start, such as 22:00-06:00.")] = None
     history: Annotated[str | None, Param("Database of the history.")] = HISTORY_DATABASE
     settings: FleetSettings | None = None
     only: Sequence[str] | None = None
@@ -622,14 +622,14 @@ def plan_fleet(
     opened: Opened | None = None,
     run: Run | None = None,
 ) -> FleetReport:
-    """Do what brings most within the budget, over the tables that `choice` takes.
+    """Choose and do the most valuable work within the budget, on the tables of `choice`.
 
     Args:
-        settings: the budget, what gains are worth, and the retention of tables.
-        history: database of the history, from which times are learnt, and to which each action is added.
+        settings: the budget, the weights of gains, and the retention of tables.
+        history: database of the history. Run times are learnt from it, and each action is added to it.
         dry_run: choose and report, change nothing.
         opened: what is done to each table before, such as `copy` with other options.
-        run: with what it works; None = with `spark` alone, as of now.
+        run: the context of the run; None = `spark` alone, as of now.
     Raises: OptionError: a pattern is none; errors of listing the tables.
     """
     request = PlanFleet(choice.databases, choice.tables, choice.excluded, history=history, settings=settings)

@@ -25,7 +25,7 @@ _FIGURES = pa.schema(
 class TableFigures:
     """Of which tables."""
 
-    database: Annotated[str | None, Param("Of the tables of this database; without it of all.", by_position=True)] = (
+    database: Annotated[str | None, Param("Only tables of this database; empty: all databases.", by_position=True)] = (
         None
     )
 
@@ -81,7 +81,7 @@ OPERATION = Operation(
 
 
 table_figures = OPERATION.function(
-    """The figures of the tables of a database, or of all databases, as their newest snapshots have them.
+    """List tables with their rows, size, files and snapshots, from the metadata of their newest snapshots.
 
     Columns: `kind`: ``primary key``, ``append``, or ``other``: a view, or a table of plain files or objects; `rows`:
     physical ones, retractions included; `bytes`: of live data files; `level0_files`: not compacted yet; `sorted_runs`:

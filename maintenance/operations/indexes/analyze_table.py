@@ -32,7 +32,7 @@ class AnalyzeReport:
 
 
 def analyze_table(table: Table, *, columns: Sequence[str] | None = None, all_columns: bool = False) -> AnalyzeReport:
-    """Count rows and the bytes of their files, and what is in columns.
+    """Compute statistics of the newest snapshot: rows, bytes, and columns if asked.
 
     Args: `columns`: names; `all_columns`: all columns of simple types.
     Raises: NotFoundError: no such column; CommitError; UnsupportedError: a column has no statistics; errors of reading

@@ -154,7 +154,7 @@ def create_global_index(
     partitions: Specs = (),
     options: Mapping[str, str] | None = None,
 ) -> GlobalIndexReport:
-    """Build an index for the rows that it does not cover yet.
+    """Build a global index for the rows that it does not cover yet.
 
     Args: `index_type`: `btree` or `bitmap`; `partitions`: columns to texts, empty = all; `options`:
         `sorted-index.records-per-range`.

@@ -31,7 +31,7 @@ from maintenance.table.table import Table
 class DropGlobalIndex:
     """Which index goes."""
 
-    column: Annotated[str, Param("The column, or columns with commas between them.", name="index_column")]
+    column: Annotated[str, Param("The column, or several columns separated by commas.", name="index_column")]
     index_type: Annotated[str, Param("btree or bitmap.")]
     partitions: Annotated[Sequence[Spec], Param("Only these partitions; empty: all.")] = ()
 
@@ -88,7 +88,7 @@ OPERATION = Operation(
 
 
 drop_global_index = OPERATION.function(
-    """Drop the index files of a column, of any index type. Files go when their snapshots expire.
+    """Drop the global index of a column, of any type. Its files are deleted when their snapshots expire.
 
     Args:
         column: names with commas for an index of several.

@@ -55,7 +55,7 @@ class IndexProbe:
 
 
 def probe_file_index(table: Table, *, files: int = _FILES) -> IndexProbe:
-    """Probe the indexes of a table's latest snapshot. `files`: data files to take values from."""
+    """Check the file indexes of a table's latest snapshot. `files`: how many data files to take values from."""
     table = table.copy({"file-index.read.enabled": "true"})
     snapshot = table.latest_snapshot()
     source = table.scan_source()

@@ -106,7 +106,7 @@ class RewriteFileIndex:
 
     partitions: Annotated[Sequence[Spec] | None, Param("Only these partitions; empty: all.")] = None
     where: Annotated[str | None, Param("Only partitions that match this condition, e.g. month = 7.")] = None
-    rebuild: Annotated[bool, Param("Also rebuild indexes that are already as declared.")] = False
+    rebuild: Annotated[bool, Param("Also rebuild indexes that are up to date.")] = False
     files_per_commit: Annotated[int, Param("Commit after this number of data files.", least=1, is_kept=False)] = 1024
     declared: Mapping[str, str] | None = None
 

@@ -65,12 +65,12 @@ class Batch:
     """What a batch of rows is, besides the rows.
 
     Attributes:
-        commit_user: stable over all batches of a pipeline.
-        commit_identifier: number of the batch, growing; None = a batch that is never replayed.
-        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
-        watermark: milliseconds, recorded in the snapshot.
-        overwrite: what the rows replace, `INSERT OVERWRITE`; None = nothing, they are added.
-        properties: of the snapshot, besides this project's own.
+        commit_user: the same for all batches of a pipeline.
+        commit_identifier: number of the batch, increasing; None = the batch is never replayed.
+        row_kind_column: a column with ``+I``, ``-U``, ``+U`` or ``-D``, which is not stored; None = all are ``+I``.
+        watermark: in milliseconds; recorded in the snapshot.
+        overwrite: what the rows replace (`INSERT OVERWRITE`); None = nothing, the rows are added.
+        properties: further properties of the snapshot.
     """
 
     commit_user: str
@@ -94,12 +94,12 @@ def ingest(
     *,
     progress: Progress = lambda _: None,
 ) -> IngestReport:
-    """Write a batch of rows and commit it; then compact the buckets that got rows, unless the table is `write-only`.
+    """Write a batch of rows and commit it, then compact the buckets it went to, unless the table is `write-only`.
 
     Args:
         spark: its tasks write; None with an Arrow table = this process does.
-        data: columns by name; of several records of one key the last one counts, or the one with the largest
-            `sequence.field`.
+        data: rows, with columns by name. Of several records with the same key the last wins, or the one with the
+            largest `sequence.field`.
         progress: called with a line for each thing that the compaction does.
     Raises: DataError: rows do not fit; nothing is committed and no file stays. CommitError, ConflictError: the
             table's number of buckets was changed, UnsupportedError.

@@ -37,7 +37,7 @@ class IngestLanded(LandingFolder):
     limit: Annotated[int | None, Param("Maximum number of micro-batches; empty: all that landed.", least=1)] = None
     committed: Annotated[
         int | None,
-        Param("Number of the last batch in the table. Needed when no snapshot or commit record says it."),
+        Param("Number of the last batch in the table. Only needed if no snapshot or commit record has it."),
     ] = None
 
     @property
@@ -213,7 +213,7 @@ def ingest_landed(
     dry_run: bool = False,
     progress: Progress,
 ) -> LandingReport:
-    """Commit the landed batches in the order of their delivery.
+    """Commit the batches that landed in a folder, in the order of their numbers.
 
     Args:
         session: called for the Spark session, only if there is a batch of Parquet to commit: this process reads and

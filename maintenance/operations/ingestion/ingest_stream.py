@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def ingest_stream(
     spark: "SparkSession", frame: "DataFrame", open_table: Callable[[], Table], sink: Sink
 ) -> "StreamingQuery":
-    """Start writing a stream; by default what is there now, then the query ends (`sink.settings`, `trigger`).
+    """Start a streaming write. By default it writes what is there now, then ends (`sink.settings`, `trigger`).
 
     Args: `frame`: streaming, columns by name; `open_table`: the table as it is now; `sink`: the pipeline.
     Raises: UnsupportedError: the table cannot be written. What goes wrong in a batch ends the query: nothing of the

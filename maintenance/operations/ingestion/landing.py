@@ -35,7 +35,7 @@ class LandingFolder:
     format: Annotated[
         str,
         Param(
-            "Of the files: parquet, or a form of change messages such as debezium-json.", read=one_of(PARQUET, *NAMES)
+            "The format of the files: parquet, or change messages such as debezium-json.", read=one_of(PARQUET, *NAMES)
         ),
     ] = PARQUET
     format_options: Annotated[Mapping[str, str], Param("Options of the messages, as k1=v1,k2=v2.")] = field(
@@ -44,7 +44,7 @@ class LandingFolder:
     bad_lines: Annotated[
         str,
         Param(
-            "fail, or set_aside: the others of a file are committed, these written down next to it.",
+            "What to do with unreadable lines. fail: stop. set_aside: write them to a file, and commit the others.",
             read=one_of("fail", SET_ASIDE),
         ),
     ] = "fail"

@@ -52,7 +52,7 @@ class Sink:
 
     Attributes:
         checkpoint: folder of the pipeline, of its own.
-        row_kind_column: a column of ``+I``, ``-U``, ``+U``, ``-D`` that is not stored; None = all ``+I``.
+        row_kind_column: a column with ``+I``, ``-U``, ``+U`` or ``-D``, which is not stored; None = all are ``+I``.
         event_time: column that the watermark follows, and by how much it lags; None = no watermark.
         resume_after: number of the last batch in the table, for a pipeline whose snapshots have expired.
     """

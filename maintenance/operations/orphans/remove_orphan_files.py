@@ -40,13 +40,13 @@ class RemoveOrphanFiles:
         timedelta, Param("How far back older_than must lie, such as 6 h; a day by default.", is_kept=False)
     ] = MINIMUM_AGE
     parallelism: Annotated[
-        int | None, Param("The most tasks that folders and manifests are shared among.", is_kept=False)
+        int | None, Param("Maximum number of tasks that share the folders and manifests.", is_kept=False)
     ] = None
     max_deletes: Annotated[
         int | None, Param("Remove at most this many in this run, the oldest first.", least=1, is_kept=False)
     ] = None
     time_limit: Annotated[
-        timedelta | None, Param("Begin no further batch after this long, e.g. 1 h.", is_kept=False)
+        timedelta | None, Param("Start no more batches after this time, e.g. 1 h.", is_kept=False)
     ] = None
     mode: Annotated[
         str | None, Param("'local': do not use Spark.", read=one_of("local", "distributed"), is_kept=False)
@@ -166,7 +166,7 @@ def cutoff(older_than: datetime | None, minimum_age: timedelta, now: datetime) -
 
 
 remove_orphan_files = OPERATION.function(
-    """Remove the orphan files of a table, of all its branches.
+    """Remove the orphan files of a table, including its branches.
 
     Args:
         spark: a session whose tasks list, read and delete where there is much of it (more than 256 folders, 256 MB of

@@ -18,7 +18,12 @@ class ClearConsumers:
     """Which consumers go, by regular expressions over their whole names."""
 
     including: Annotated[
-        str, Param("Those that match, e.g. job-.*; empty: all.", "including_consumers", ("includingConsumers",))
+        str,
+        Param(
+            "A regular expression of consumers to delete, e.g. job-.*; empty: all.",
+            "including_consumers",
+            ("includingConsumers",),
+        ),
     ] = ".*"
     excluding: Annotated[
         str | None, Param("Leave out tables that match this.", "excluding_consumers", ("excludingConsumers",))
@@ -65,10 +70,10 @@ def _pattern(table: Table, text: str) -> re.Pattern[str]:
 
 
 clear_consumers = OPERATION.function(
-    """Delete consumers, so that they hold no snapshot back any more. Returns their names.
+    """Delete consumers, so that they no longer protect snapshots. Returns their names.
 
     Args:
-        including, excluding: regular expressions that the whole name matches, or does not.
+        including, excluding: regular expressions that the whole name must match, or must not.
     Raises: OptionError: a text is not a regular expression. Source: data section 10.1, Java `ClearConsumersProcedure`.
     """
 )

@@ -42,8 +42,8 @@ class CreateBranch:
     """A branch, and what it starts with; without a tag or snapshot: the schemas alone, no rows."""
 
     branch: Annotated[str, Param("Name of the branch.", others=("branch_name",))]
-    tag: Annotated[str | None, Param("Start with the snapshot that this tag holds, and with the tag.")] = None
-    snapshot_id: Annotated[int | None, Param("Start with this snapshot.", others=("snapshot",))] = None
+    tag: Annotated[str | None, Param("Start from the snapshot of this tag, and copy the tag.")] = None
+    snapshot_id: Annotated[int | None, Param("Start from this snapshot.", others=("snapshot",))] = None
     ignore_if_exists: Annotated[bool, Param("Leave a branch of that name as it is.", others=("ignoreIfExists",))] = (
         False
     )
@@ -174,12 +174,12 @@ def _contents(table: Table, name: str | None, tag: Tag | None) -> dict[str, byte
 
 
 create_branch = OPERATION.function(
-    """Create a branch of a table, or of the branch that the handle is of.
+    """Create a branch of a table, or of a branch if the handle is on one.
 
     Args:
-        tag: start with the snapshot that this tag holds, and with the tag; None = with the schemas alone, no rows.
-        snapshot_id: start with this snapshot instead.
-        ignore_if_exists: leave a branch of that name as it is instead of raising.
+        tag: start from the snapshot of this tag, and copy the tag; None = schemas only, no rows.
+        snapshot_id: start from this snapshot instead.
+        ignore_if_exists: leave an existing branch of that name alone instead of raising.
     Raises: OptionError: the name cannot be used, or a tag and a snapshot are given; AlreadyExistsError; NotFoundError:
         no such tag or snapshot.
     """

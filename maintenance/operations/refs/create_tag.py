@@ -203,7 +203,7 @@ create_tag = OPERATION.function(
         timestamp_millis: instead, the first snapshot committed at that time or after, milliseconds since 1970 UTC.
         watermark: instead, the first snapshot whose watermark is that or later.
         time_retained: how long the tag lives, None = option `tag.default-time-retained`, and for ever without that.
-        ignore_if_exists: leave a tag of that name as it is, whatever it holds, instead of raising.
+        ignore_if_exists: leave an existing tag of that name alone instead of raising.
         now: creation time, None = the current; stored in local time.
         spark: as of `expire_tags`, for a tag whose snapshot expires meanwhile: what only it holds is deleted then.
             Otherwise a tag is one small file, which this process writes.

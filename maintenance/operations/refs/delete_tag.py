@@ -50,7 +50,7 @@ def delete_tag(
     into: BinRun | None = None,
     spark: SparkSource = None,
 ) -> ExpireTagsReport:
-    """Delete tags of a table or branch; of the data nothing goes that a snapshot, a tag or a branch still needs.
+    """Delete tags of a table or branch, and the data files that only they need.
 
     Args: `into`: takes what is deleted, so that it can be restored; None = it is destroyed at once; `spark`: as of
         `expire_tags`.

@@ -221,10 +221,10 @@ def _put(main: Table, history: list[Snapshot]) -> None:
 
 
 fast_forward = OPERATION.function(
-    """Replace the main branch's history by a branch's, from the branch's first snapshot on; the branch stays.
+    """Replace the history of main with that of a branch, from the branch's first snapshot on. The branch stays.
 
     Args:
-        dry_run: only check whether that is possible, and report what would go and come.
+        dry_run: only check whether that is possible, and report what would change.
     Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
         the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
         read: nothing has changed then; UnsupportedError: the catalog forbids it.

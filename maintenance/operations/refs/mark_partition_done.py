@@ -172,11 +172,11 @@ def _report(table: Table, partition: str) -> None:
 
 
 mark_partition_done = OPERATION.function(
-    """Run the table's actions for partitions, each named by all of its columns. They need not have rows.
+    """Mark partitions as done: run the table's mark-done actions. The partitions need not have rows.
 
     Args:
-        dry_run: only check whether the actions can be had, and report them.
-    Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action cannot be had
-        here, and none has run; InfrastructureError: a server refuses.
+        dry_run: only check whether the actions are available, and report them.
+    Raises: DataError: a partition is not named by all columns; OptionError, UnsupportedError: an action is not
+        available here, and none has run; InfrastructureError: a server refuses.
     """
 )

@@ -175,7 +175,7 @@ def _missing(source: Table, latest: Snapshot, target: Table, newest: Snapshot | 
 
 
 merge_branch = OPERATION.function(
-    """Add to a branch the files of another one that it has not. Repeating it adds nothing twice.
+    """Add the files of a branch to another one that does not have them. Repeating it adds nothing twice.
 
     Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: both are the same; UnsupportedError: the
         table has a primary key or tracks rows, or a history is not complete or has more than appends; ConflictError:

@@ -139,7 +139,7 @@ def _contents(table: Table, root: str) -> dict[str, bytes]:
 
 
 rename_branch = OPERATION.function(
-    """Rename a branch; options that name it are not changed. A call that died is finished by the same call.
+    """Rename a branch. Options that name it are not changed. If a call dies, repeat it to finish.
 
     Args:
         dry_run: only check whether that is possible.

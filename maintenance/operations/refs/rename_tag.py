@@ -63,11 +63,12 @@ OPERATION = Operation("rename_tag", "Rename a tag.", RenameTag, plan, apply, has
 
 
 rename_tag = OPERATION.function(
-    """Rename a tag. For a moment, or if the process dies between, both names are there; the same call ends that.
+    """Rename a tag. For a moment both names exist. If the process dies then, repeat the call to finish.
 
     Args:
         dry_run: only check that it can be done.
-    Raises: NotFoundError: no such tag; AlreadyExistsError: another tag has the new name; OptionError: none can have it.
+    Raises: NotFoundError: no such tag; AlreadyExistsError: another tag has the new name; OptionError: the
+        name cannot be used.
     """
 )
 

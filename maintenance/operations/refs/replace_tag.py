@@ -36,7 +36,7 @@ class ReplaceTag:
 
     name: Annotated[str, Param("Name of the tag.", name="tag", others=("tag_name",))]
     snapshot_id: Annotated[int | None, Param("The snapshot to hold; empty: the newest.", others=("snapshot",))] = None
-    time_retained: Annotated[timedelta | None, Param("How long the tag lives then, e.g. 90 d.")] = None
+    time_retained: Annotated[timedelta | None, Param("How long the tag lives from then on, e.g. 90 d.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,9 @@ def _check_stays(table: Table, snapshot: Snapshot) -> None:
 
 
 replace_tag = OPERATION.function(
-    """Let a tag hold another snapshot or live another time. What only the tag used is deleted, which Java leaves.
+    """Move a tag to another snapshot, or change its lifetime.
+
+    Files that only the tag used are deleted; Java leaves them.
 
     Args:
         dry_run: only check that it can be done.

@@ -19,7 +19,7 @@ class ResetConsumer:
     next_snapshot_id: Annotated[
         int | None,
         Param(
-            "The snapshot that it reads next; empty: it ends, and holds no snapshot back.",
+            "The snapshot that it reads next; empty: delete the consumer, so that it protects no snapshot.",
             others=("nextSnapshotId",),
         ),
     ] = None

@@ -55,9 +55,9 @@ class RollbackTo:
     snapshot_id: Annotated[int | None, Param("The snapshot that is the newest afterwards.", others=("snapshot",))] = (
         None
     )
-    tag: Annotated[str | None, Param("Go back to what this tag holds.")] = None
+    tag: Annotated[str | None, Param("Go back to the snapshot of this tag.")] = None
     timestamp_millis: Annotated[
-        int | None, Param("Go back to the last snapshot until then.", name="timestamp", unit=MILLIS)
+        int | None, Param("Go back to the last snapshot at or before this time.", name="timestamp", unit=MILLIS)
     ] = None
     watermark: Annotated[int | None, Param("Go back to the last snapshot with at most this watermark.")] = None
 
@@ -166,11 +166,11 @@ OPERATION = Operation(
 
 
 rollback_to = OPERATION.function(
-    """Roll a table or branch back, to exactly one of these.
+    """Roll a table or branch back to a snapshot, tag, time or watermark. Give exactly one.
 
     Args:
-        snapshot_id: also an expired snapshot that a tag holds.
-        tag: its name.
+        snapshot_id: the snapshot; it may have expired if a tag holds it.
+        tag: the name of the tag.
         timestamp_millis: the last snapshot at that time or before, milliseconds since 1970-01-01 UTC.
         watermark: the last snapshot whose watermark is that or earlier.
         dry_run: only check whether that is possible, and report what would go.

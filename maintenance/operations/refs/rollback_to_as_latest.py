@@ -59,10 +59,10 @@ class RollbackToAsLatestReport(OperationReport):
 class RollbackToAsLatest:
     """The state to bring back: that of one of these."""
 
-    snapshot_id: Annotated[
-        int | None, Param("The snapshot whose state is the newest afterwards.", others=("snapshot",))
-    ] = None
-    tag: Annotated[str | None, Param("Bring back what this tag holds.")] = None
+    snapshot_id: Annotated[int | None, Param("The snapshot whose state becomes the newest.", others=("snapshot",))] = (
+        None
+    )
+    tag: Annotated[str | None, Param("Restore the state of this tag.")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +187,10 @@ def _report(table: Table, previous: int, target: Snapshot, changes: Changes) -> 
 
 
 rollback_to_as_latest = OPERATION.function(
-    """Make the state of a snapshot or tag the newest one again.
+    """Commit the state of a snapshot or tag as the newest snapshot.
 
     Args:
-        dry_run: only say what would come and go.
+        dry_run: only report what would change.
     Raises: OptionError: not exactly one target; NotFoundError: no such snapshot or tag; CorruptFileError: a file of the
         target is missing or damaged, nothing has changed then; CommitError: other writers kept publishing first.
     """

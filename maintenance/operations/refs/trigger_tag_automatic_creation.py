@@ -176,9 +176,9 @@ def _after_batch(table: Table) -> None:
 
 
 trigger_tag_automatic_creation = OPERATION.function(
-    """Create the tags that are due by `tag.automatic-creation`, then expire those whose time is over.
+    """Create the tags that `tag.automatic-creation` asks for, then expire tags that are past their retention.
 
-    Tags of batch jobs come with their commits alone: with `batch` nothing is created here.
+    With `batch` nothing is created here: batch jobs create their tags when they commit.
 
     Args:
         now: when tags have expired; None = the current time.

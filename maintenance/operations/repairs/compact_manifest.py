@@ -115,16 +115,30 @@ OPERATION = Operation(
     _shown,
     takes_options=True,
     sets=(
-        Param(name="manifest_sort_enabled", read=truth, option="manifest-sort.enabled", type=bool),
-        Param(name="manifest_sort_partition_field", option="manifest-sort.partition-field"),
-        Param(name="manifest_sort_max_rewrite_size", option="manifest-sort.max-rewrite-size"),
+        Param(
+            "Sort the entries of manifests by partition: true or false.",
+            "manifest_sort_enabled",
+            read=truth,
+            option="manifest-sort.enabled",
+            type=bool,
+        ),
+        Param(
+            "The partition column to sort by; empty: the first one.",
+            "manifest_sort_partition_field",
+            option="manifest-sort.partition-field",
+        ),
+        Param(
+            "The most bytes of manifests to rewrite for it.",
+            "manifest_sort_max_rewrite_size",
+            option="manifest-sort.max-rewrite-size",
+        ),
     ),
     has_job=False,
 )
 
 
 compact_manifest = OPERATION.function(
-    """Merge all small manifests and those with deletions, whatever `manifest.full-compaction-threshold-size` says.
+    """Merge all small manifests and all with deletions, regardless of `manifest.full-compaction-threshold-size`.
 
     Raises: CommitError: other writers kept publishing first; UnsupportedError; CorruptFileError.
     """

@@ -66,7 +66,7 @@ class PurgeFilesReport(OperationReport):
 class PurgeFiles:
     """Which orphan files go, besides all that the table has."""
 
-    older_than: Annotated[datetime | None, Param("Only orphan files last changed before.")] = None
+    older_than: Annotated[datetime | None, Param("Only orphan files last changed before this time.")] = None
     minimum_age: Annotated[timedelta, Param("How far back older_than must lie, such as 6 h.")] = MINIMUM_AGE
 
 
@@ -150,8 +150,8 @@ def _going(main: Table) -> PurgeFilesReport:
 purge_files = OPERATION.function(
     """Delete all rows, snapshots, changelogs, tags, branches and consumers of a table; call it on its main branch.
 
-    What only branches used is orphaned, so younger files of branches stay until the next removal of orphan files.
+    Files that only branches used become orphan files. The young ones stay until the next removal of orphan files.
 
-    Raises: as the steps: what an error leaves is purged by the next call.
+    Raises: errors of the steps. After an error, call it again to purge the rest.
     """
 )

@@ -40,7 +40,7 @@ class RemoveUnexistingFilesReport(OperationReport):
 class RemoveUnexistingFiles:
     """Every data file is looked for."""
 
-    parallelism: Annotated[int | None, Param("How many threads ask the storage for files; empty: 8.")] = None
+    parallelism: Annotated[int | None, Param("How many threads look for files in storage; empty: 8.")] = None
 
 
 def _work(run: Run, table: Table, request: RemoveUnexistingFiles, /, *, dry_run: bool) -> RemoveUnexistingFilesReport:
@@ -108,7 +108,7 @@ def _path(table: Table, entry: ManifestEntry) -> str:
 
 
 remove_unexisting_files = OPERATION.function(
-    """Remove the entries of live data files that do not exist.
+    """Remove live data files that no longer exist from the metadata.
 
     Args:
         parallelism: how many threads ask storage for files; None = 8.

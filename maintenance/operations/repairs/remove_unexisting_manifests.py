@@ -127,7 +127,7 @@ def _vectors_without_file(table: Table, latest: Snapshot, live: Sequence[Manifes
 
 
 remove_unexisting_manifests = OPERATION.function(
-    """Make a snapshot without the manifests that do not exist.
+    """Commit a snapshot without the manifests that no longer exist.
 
     Raises: WriteError: none of several manifests exists, so the folder may be missing: nothing has changed;
         CorruptFileError: a manifest list or index manifest is missing, or a manifest is damaged; CommitError.

@@ -96,7 +96,7 @@ repair_earliest_snapshot = OPERATION.function(
     """Make a snapshot the earliest one.
 
     Args:
-        dry_run: only check whether it can be.
+        dry_run: only check whether that is possible.
     Raises: NotFoundError: the table has no snapshots, or one from there to the latest is missing; OptionError: it is
         before the earliest one or after the latest, or does not follow a gap; WriteError: the hint cannot be written.
     """

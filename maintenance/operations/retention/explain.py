@@ -213,11 +213,11 @@ def _grouped(held: Sequence[Held], reasons: Reasons) -> list[Keeper]:
 
 
 explain = OPERATION.function(
-    """Say what keeps a file, a snapshot, a tag or a partition of a table or branch, and what would release it.
+    """Show what keeps a file, snapshot, tag or partition of a table or branch, and what would release it.
 
     Args:
-        file: its path or name.
-        partition: columns and texts; some of the columns name several partitions.
+        file: the path or name of a file.
+        partition: columns to values as texts. Some of the columns suffice, and may name several partitions.
     Raises: OptionError: not exactly one is given; NotFoundError: no such snapshot, tag or partition; CorruptFileError.
     """,
     takes=("now",),

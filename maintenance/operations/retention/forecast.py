@@ -145,7 +145,7 @@ class AskForecast:
     )
     minimum_age: Annotated[timedelta, Param("Younger files do not count as orphans, such as 6 h.")] = MINIMUM_AGE
     window: Annotated[timedelta, Param("How long a deletion stays in the bin, such as 7 d.")] = WINDOW
-    max_bytes: Annotated[int | None, Param("The most bytes that the bin may hold.", least=0)] = None
+    max_bytes: Annotated[int | None, Param("Maximum size of the bin.", least=0)] = None
 
 
 def apply(run: Run, table: Table, planned: Plan[AskForecast, None]) -> ForecastReport:

@@ -161,7 +161,7 @@ OPERATION = Operation(
 
 
 held_bytes = OPERATION.function(
-    """The bytes of a table or branch by holder; all other branches count as one holder each.
+    """Show how many bytes of a table or branch each holder keeps. Every other branch counts as one holder.
 
     Raises: CorruptFileError: a state cannot be read.
     """,

@@ -165,12 +165,12 @@ def _loss(expiries: Expiries, policy: Policy, now: datetime) -> tuple[Loss, Mapp
 
 
 what_if = OPERATION.function(
-    """What a table or branch would lose under other retention.
+    """Show what a table or branch would lose with another retention.
 
     Args:
         options: in place of the table's own.
         without_tags, without_consumers: as if they were deleted first.
-        ahead: how far from now to look, in ascending order.
+        ahead: the times from now to look at, in ascending order.
     Raises: NotFoundError: no such tag or consumer; OptionError; CorruptFileError: as `expire_snapshots`.
     """,
     takes=("now",),

@@ -72,8 +72,12 @@ def _one(value: Value) -> Spec:
 class CompactChainTable:
     """Which partition to make complete."""
 
-    partition: Annotated[Spec, Param("The partition; some of its columns name several.", read=_one)]
-    overwrite: Annotated[bool, Param("Merge again what is complete already: true or false.", read=spoken)] = False
+    partition: Annotated[
+        Spec, Param("The partition. Some of its columns suffice, and may name several partitions.", read=_one)
+    ]
+    overwrite: Annotated[
+        bool, Param("Merge partitions again that are complete already: true or false.", read=spoken)
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +212,13 @@ def _check_unchanged(chain: ChainBranches[Table], base: Snapshot | None, message
 
 
 compact_chain_table = OPERATION.function(
-    """Make partitions complete.
+    """Complete partitions of a chain table.
 
     Args:
-        partition: columns to values as texts; some of them name several.
-        overwrite: merge again what is complete already, from the complete partition before it.
-    Raises: OptionError: no chain table, or opened on one of its branches; NotFoundError: no such partition column;
-        ConflictError: the changes were added to meanwhile: run again; CommitError.
+        partition: columns to values as texts. Some of the columns suffice, and may name several partitions.
+        overwrite: merge partitions again that are complete already, from the complete one before.
+    Raises: OptionError: this is no chain table, or one of its branches is open; NotFoundError: no such partition
+        column; ConflictError: more changes were written meanwhile: run again; CommitError.
     """,
     spark_first=True,
 )

@@ -110,7 +110,7 @@ drop_partitions = OPERATION.function(
 
     Args:
         partitions: columns to values as texts, or to None for null; some of the columns suffice.
-        ignore_if_not_exists: drop those that there are, which repeats a drop after a crash.
+        ignore_if_not_exists: ignore partitions that do not exist, so that a drop can be repeated after a crash.
         dry_run: report what would go, change nothing.
     Raises: DataError: none is named, one of a column that is not a partition column, or a name may mean several;
         NotFoundError: a named one does not exist, then none is dropped; CommitError; UnsupportedError.

@@ -189,12 +189,12 @@ def _written(
 
 
 rescale = OPERATION.function(
-    """Rewrite partitions that have another number of buckets.
+    """Change the number of buckets of partitions, by rewriting them.
 
     Args:
         bucket_num: None = the table's `bucket`.
-        partitions: some columns name several; None = all.
-        where: a condition over partition columns, not together with `partitions`.
+        partitions: columns to values as texts; some of the columns suffice. None = all.
+        where: a condition on partition columns; not together with `partitions`.
     Raises: OptionError: not a fixed number of buckets, or both `partitions` and `where`; PredicateError; NotFoundError:
         the table has no snapshot; UnsupportedError: rows wait for a compaction; ConflictError: another writer changed
         a partition meanwhile: run again.

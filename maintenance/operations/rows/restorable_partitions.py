@@ -141,8 +141,8 @@ OPERATION = Operation(
 
 
 restorable_partitions = OPERATION.function(
-    """List partitions that were dropped and can still come back with `restore_partitions`.
+    """List partitions that were dropped and can still be restored with `restore_partitions`.
 
-    Raises: CorruptFileError: metadata cannot be read; ExpiredError: a snapshot expires while it is looked at.
+    Raises: CorruptFileError: metadata cannot be read; ExpiredError: a snapshot expired while it was read.
     """
 )

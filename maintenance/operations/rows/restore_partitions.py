@@ -70,11 +70,11 @@ class RestorePartitionsReport(OperationReport):
 class RestorePartitions:
     """Which partitions to bring back, and from where: a tag or a snapshot."""
 
-    partitions: Annotated[Sequence[Spec], Param("Which partitions.")] = ()
-    tag: Annotated[str | None, Param("Bring back what this tag holds.")] = None
-    snapshot_id: Annotated[int | None, Param("Bring back what this snapshot holds.", others=("snapshot",))] = None
+    partitions: Annotated[Sequence[Spec], Param("The partitions to restore.")] = ()
+    tag: Annotated[str | None, Param("Restore the state of this tag.")] = None
+    snapshot_id: Annotated[int | None, Param("Restore the state of this snapshot.", others=("snapshot",))] = None
     where: Annotated[
-        str | None, Param("Bring back all partitions of that state that fulfil this condition over partition columns.")
+        str | None, Param("Restore all partitions of that state for which this condition on partition columns is true.")
     ] = None
 
 
@@ -241,12 +241,12 @@ def _rows(
 
 
 restore_partitions = OPERATION.function(
-    """Replace partitions by what they were in an earlier state.
+    """Restore partitions to an earlier state.
 
     Args:
         spark: its tasks read and write; None: this process does, which must hold the rows in memory.
         partitions: columns to values as texts, or to None for null; some of the columns suffice.
-        where: instead of them, a condition over partition columns: all partitions of that state that fulfil it.
+        where: instead of `partitions`, a condition on partition columns; all partitions of that state that match.
         tag, snapshot_id: exactly one of them; the snapshot may have expired if a tag holds it.
     Raises: DataError: no partition is named, or a condition is given as well; a column that is not a partition column,
         or a name may mean several; OptionError: not exactly one state is named; NotFoundError: there is no such state,

@@ -66,16 +66,14 @@ class Advise:
     """What to go by."""
 
     queries: Annotated[
-        str | None, Param("A file of statements, one in a line: indexes are tried for what follows WHERE in them.")
+        str | None, Param("A file of SQL statements, one per line. Indexes are tried for their WHERE conditions.")
     ] = None
     event_logs: Annotated[
         str | None,
-        Param("An event log of Spark, or a folder of them: indexes are tried for the filters of its queries."),
+        Param("A Spark event log, or a folder of them. Indexes are tried for the filters of the queries in it."),
     ] = None
-    snapshots: Annotated[int, Param("How many of the last snapshots settings are tried on.", least=1)] = SNAPSHOTS
-    files: Annotated[bool, Param("Try other formats and compressions on the rows of one data file, which is read.")] = (
-        False
-    )
+    snapshots: Annotated[int, Param("How many of the newest snapshots to try settings on.", least=1)] = SNAPSHOTS
+    files: Annotated[bool, Param("Also try other formats and compressions, on the rows of one data file.")] = False
 
 
 def apply(run: Run, table: Table, planned: Plan[Advise, None]) -> AdviceReport:
@@ -326,12 +324,12 @@ OPERATION = Operation(
 
 
 advise = OPERATION.function(
-    """What a table would be better off with. Nothing is written.
+    """Suggest better settings for a table. Nothing is written.
 
     Args:
-        queries: the path of a file of statements, for whose conditions file indexes are tried on a sample; None = none.
-        event_logs: an event log of Spark, or a folder of them, whose filters of this table are tried too.
-        files: try other formats and compressions on the rows of one data file.
-    Raises: OptionError: there are no queries or logs, or none with a condition of this table.
+        queries: the path of a file of SQL statements, for whose conditions file indexes are tried on a sample.
+        event_logs: an event log of Spark, or a folder of them, whose filters on this table are tried, too.
+        files: also try other formats and compressions, on the rows of one data file.
+    Raises: OptionError: there are no queries or logs, or none of them filters this table.
     """
 )

@@ -134,26 +134,26 @@ class SimulateSettings:
     tries: Annotated[
         Mapping[str, str] | None,
         Param(
-            "Values to try of options, all combinations: num-sorted-run.compaction-trigger=3,5,8;bucket=2,4; empty: a "
-            "usual choice.",
+            "Options and values to try, in all combinations: num-sorted-run.compaction-trigger=3,5,8;bucket=2,4; "
+            "empty: common ones.",
             name="try",
             read=tries_of,
             repeats=True,
         ),
     ] = None
-    snapshots: Annotated[int, Param("How many of the last snapshots are replayed.", least=1)] = SNAPSHOTS
+    snapshots: Annotated[int, Param("How many of the newest snapshots to replay.", least=1)] = SNAPSHOTS
     workload: Annotated[
-        str | None, Param("A file of YAML or JSON that says what is written, in place of the snapshots.")
+        str | None, Param("A YAML or JSON file that describes what is written; it is used instead of the snapshots.")
     ] = None
     compact_every: Annotated[
         int | None,
-        Param("Commits between compactions other than the writers'; empty: when they ran.", least=1),
+        Param("Commits between two dedicated compactions; empty: as in the snapshots.", least=1),
     ] = None
     bytes_per_second: Annotated[
-        int | None, Param("That a compaction reads and writes; empty: as the table's own did.", least=1)
+        int | None, Param("The speed of compactions; empty: as measured on this table.", least=1)
     ] = None
     plot: Annotated[
-        str | None, Param("An SVG file to draw into: what each of the settings writes, and what reads merge then.")
+        str | None, Param("Write a chart to this SVG file: what each setting writes, and what reads have to merge.")
     ] = None
 
 
@@ -390,7 +390,7 @@ OPERATION = Operation(
 
 
 simulate_settings = OPERATION.function(
-    """What a table would be like under other settings. Nothing is written, and no data is read.
+    """Estimate what other settings of a table would cost. Nothing is written, and no data is read.
 
     Args:
         tries: the values to try of each option, with commas between them, and all of their combinations; None = a usual

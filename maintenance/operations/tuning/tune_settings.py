@@ -61,7 +61,7 @@ class TuneSettings:
             repeats=True,
         ),
     ] = None
-    snapshots: Annotated[int, Param("How many of the last snapshots settings are tried on.", least=1)] = SNAPSHOTS
+    snapshots: Annotated[int, Param("How many of the newest snapshots to try settings on.", least=1)] = SNAPSHOTS
     history: Annotated[str, Param("The database of the history.")] = HISTORY_DATABASE
     leave: Mapping[str, str] | None = None
 
@@ -314,7 +314,7 @@ def tune_settings(
     dry_run: bool = False,
     now: datetime | None = None,
 ) -> TuningReport:
-    """Go one step of tuning a table: begin a change, watch it, keep it or take it back.
+    """Take one step in tuning a table: make a change, watch it, then keep it or revert it.
 
     Args: `bounds`: least and most of options, without which what is retained is left alone; `snapshots`: how many of
         the last ones settings are tried on; `history`: its database; `leave`: options that are not set, and why;

@@ -50,10 +50,11 @@ class RefreshRequest:
     """What is made again."""
 
     partition: Annotated[
-        Spec | None, Param("Only this one, changed or not, e.g. ds=2026-01-31; empty: what has changed.")
+        Spec | None,
+        Param("Only this partition, even if nothing has changed, e.g. ds=2026-01-31; empty: what has changed."),
     ] = None
-    full: Annotated[bool, Param("Rebuild the whole table, changed or not.")] = False
-    zone: Annotated[str, Param("The time zone in which partitions are named after the clock.")] = "UTC"
+    full: Annotated[bool, Param("Rebuild the whole table, even if nothing has changed.")] = False
+    zone: Annotated[str, Param("The time zone of partitions that are named after the time.")] = "UTC"
 
 
 @dataclass(frozen=True, slots=True)

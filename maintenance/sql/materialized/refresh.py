@@ -79,9 +79,9 @@ def refresh_materialized_table(
     Args:
         session: its Spark, if it has one, runs the query and writes; else this process does.
         identifier: ``database.table`` in the session's current catalog, or with a catalog in front.
-        partition: refresh this one, changed or not: some of the partition columns -> values.
+        partition: refresh this partition, even if nothing has changed: partition columns to values.
         full: refresh the whole table.
-        zone: in which partitions by the clock are named.
+        zone: the time zone of partitions that are named after the time.
         dry_run: only say what would be done.
     Raises: NotFoundError; OptionError: it is not a materialized table; SqlError: the query fails; DataError: no such
         partition, or the rows do not fit; CommitError, ConflictError, UnsupportedError.

@@ -47,23 +47,29 @@ class MergeTables:
     """Which tables, and what becomes of rows that match, and of those that do not."""
 
     target_table: Annotated[str, Param("The table, as database.table.")]
-    target_alias: Annotated[str | None, Param("What the other texts call it; empty: its name.")] = None
-    source_sqls: Annotated[str | None, Param("Statements that come before, such as CREATE TEMPORARY VIEW.")] = None
+    target_alias: Annotated[str | None, Param("The alias of the target in conditions and values; empty: its name.")] = (
+        None
+    )
+    source_sqls: Annotated[str | None, Param("Statements to run first, such as CREATE TEMPORARY VIEW.")] = None
     source_table: Annotated[str | None, Param("A table or view, as database.table.")] = None
     merge_condition: Annotated[str | None, Param("Which rows match, such as T.id = S.id.")] = None
     matched_upsert_condition: Annotated[str | None, Param("Which rows that match are changed; empty: all.")] = None
-    matched_upsert_setting: Annotated[str | None, Param("Their new values, as a = S.b, c = 1; *: the source's.")] = None
-    not_matched_insert_condition: Annotated[
-        str | None, Param("Which rows of the source that match none are added; empty: all.")
+    matched_upsert_setting: Annotated[
+        str | None, Param("Their new values, as a = S.b, c = 1; *: all columns of the source.")
     ] = None
-    not_matched_insert_values: Annotated[str | None, Param("Their values, as S.a, 1; *: the source's.")] = None
+    not_matched_insert_condition: Annotated[
+        str | None, Param("Which rows of the source without a match are inserted; empty: all.")
+    ] = None
+    not_matched_insert_values: Annotated[
+        str | None, Param("Their values, as S.a, 1; *: all columns of the source.")
+    ] = None
     matched_delete_condition: Annotated[str | None, Param("Which rows that match are deleted.")] = None
     not_matched_by_source_upsert_condition: Annotated[
-        str | None, Param("Which rows that the source has not got are changed; empty: all.")
+        str | None, Param("Which rows without a match in the source are changed; empty: all.")
     ] = None
     not_matched_by_source_upsert_setting: Annotated[str | None, Param("Their new values, as a = 1, b = 2.")] = None
     not_matched_by_source_delete_condition: Annotated[
-        str | None, Param("Which rows that the source has not got are deleted.")
+        str | None, Param("Which rows without a match in the source are deleted.")
     ] = None
 
 
@@ -241,14 +247,14 @@ def merge_tables(
     spark: "SparkSession | None" = None,
     **changes: Any,
 ) -> RowChangeReport:
-    """Merge the rows of a table or view into a table, with conditions and values in Flink's SQL.
+    """Merge the rows of a table or view into a table, with conditions and values in Flink SQL.
 
     Args:
         target_table, source_table: ``database.table``.
         merge_condition: which rows match, such as ``T.id = S.id``.
         dry_run: only count the rows that would change.
         spark: runs the merge; None = this process does.
-        changes: what becomes of rows, see `MergeTables`.
+        changes: what to do with rows, see `MergeTables`.
     Raises: SqlError: a text does not fit; as `maintenance.operations.merge_into`.
     """
     asked = MergeTables(target_table, source_table=source_table, merge_condition=merge_condition, **changes)

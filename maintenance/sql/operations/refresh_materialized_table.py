@@ -83,12 +83,12 @@ def refresh_materialized_table(
 
     Args:
         table: ``database.table``.
-        partition: refresh this one, changed or not: some of the partition columns -> values.
+        partition: refresh this partition, even if nothing has changed: partition columns to values.
         full: refresh the whole table.
-        zone: in which partitions by the clock are named.
+        zone: the time zone of partitions that are named after the time.
         dry_run: only say what would be done.
         spark: runs the query and writes; None = this process does.
-    Raises: as `maintenance.sql.materialized.refresh.refresh_materialized_table`, of a session.
+    Raises: see `maintenance.sql.materialized.refresh.refresh_materialized_table`.
     """
     names = SessionNames(Session(catalog, spark, "flink", makes_default=False))
     run = Run(spark, progress or Run().progress, names=names)

@@ -53,7 +53,7 @@ class ArrowView(SystemTableHandle):
         return rows.select(self.shown(rows.column_names) if columns is None else list(columns))
 
     def shown(self, names: Sequence[str]) -> list[str]:
-        """Those of the columns that a read has which names none."""
+        """The columns of a read that selects none by name."""
         return list(names)
 
     def to_spark(
