@@ -108,7 +108,7 @@ class FilesystemCatalog(LocatedCatalog):
         if kind not in ("table", "materialized-table"):
             raise self._refuse_kind(kind, name)
         self._check_place_free(name)
-        if not self._has(name) and self._schemas(self.location(name)).publish(first):
+        if not self._has(name) and self._publish_first(name, self.location(name), first):
             return
         if not ignore_if_exists:
             raise self._table_exists(name)

@@ -268,6 +268,19 @@ class LocatedCatalog(ABC):
             raise self._unsupported(f"option 'path' = '{path}'", "Leave it out.", f"table {name}")
         return first
 
+    def _publish_first(self, name: Identifier, location: str, first: TableSchema) -> bool:
+        """Publish the first schema of a table. Returns False if there is one.
+
+        Raises: NotFoundError: an option names a branch that is not there.
+        """
+        from maintenance.table.planning import other_branch
+
+        branch = other_branch(first.model, str(name))
+        if branch and self._schemas(location, branch).latest() is None:
+            fix = "Leave the option out, create the branch, then set the option."
+            raise NotFoundError(f"branch '{branch}' does not exist", f"table {name}", fix)
+        return self._schemas(location).publish(first)
+
     def _refuse_kind(self, kind: str, name: Identifier) -> UnsupportedError:
         return self._unsupported(f"option 'type' = '{kind}'", "Use a catalog that has such tables.", f"table {name}")
 

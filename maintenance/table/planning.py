@@ -134,9 +134,14 @@ def branches_of(table: TableHandle) -> tuple[TableHandle, TableHandle] | None:
 
 def check_branches(table: TableHandle, options: TableModel) -> None:
     """Refuse options that name a branch which is not there. Raises: NotFoundError, OptionError."""
-    name = "".join(_named(options, table.identifier))
+    name = other_branch(options, table.identifier)
     if name:
         table.on_branch(name)
+
+
+def other_branch(options: TableModel, table: str) -> str:
+    """The branch that reads of a table look at, too; blank: none. Raises: OptionError: two are named."""
+    return "".join(_named(options, table))
 
 
 def _named(options: TableModel, table: str) -> tuple[str, str]:

@@ -261,7 +261,7 @@ class HiveCatalog(HiveViews):
             if there is not None:
                 self._check_same(name, there, first)
                 table = table_object(name.database, name.table, there, place, sync=self._sync)
-            elif not schemas.publish(first):
+            elif not self._publish_first(name, place.location, first):
                 raise self._table_exists(name)
         try:
             self._create_object(name, table)

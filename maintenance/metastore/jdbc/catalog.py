@@ -191,7 +191,7 @@ class JdbcCatalog(LocatedCatalog):
     def _create(self, name: Identifier, first: TableSchema, properties: Mapping[str, str], lock: HeldLock) -> None:
         schemas = self._schemas(self.location(name))
         lock.check()
-        if schemas.list_ids() or not schemas.publish(first):
+        if schemas.list_ids() or not self._publish_first(name, self.location(name), first):
             raise AlreadyExistsError(
                 f"the folder of table '{name}' has a schema already",
                 self.location(name),

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.catalog import CatalogTable, SetOption
+from maintenance.catalog import CatalogTable, Schema, SetOption
 from maintenance.errors import NotFoundError, OptionError, SchemaError, UnsupportedError
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.ingest import ingest
@@ -116,6 +116,10 @@ def test_the_option_of_a_table_names_a_branch_that_exists(tmp_path: Path, two: C
     catalog = open_warehouse(tmp_path)
     with pytest.raises(NotFoundError, match="branch 'gone'"):
         catalog.alter_table("db.t", [SetOption("scan.fallback-branch", "gone")])
+    for option in ("scan.fallback-branch", "scan.primary-branch"):
+        with pytest.raises(NotFoundError, match="branch 'gone'"):
+            catalog.create_table("db.u", Schema([("a", "INT")], options={option: "gone"}))
+    assert catalog.list_tables("db") == ["t"]
     catalog.alter_table("db.t", [SetOption("scan.fallback-branch", "b")])
     assert len(found(get_table(tmp_path))) == 4
     with pytest.raises(OptionError, match="both set"):
