@@ -191,7 +191,7 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
             *prove_jobs,
             night,
         ],
-        schedules=daily_report(night, loaded.project.alerts),
+        schedules=daily_report(night, loaded.project.alerts, loaded.project.warehouse),
         sensors=[
             radar_sensor(loaded.described, loaded.tables, loaded.doubtful),
             alert_sensor(loaded.project),
@@ -207,7 +207,7 @@ def _expiry(loaded: _Loaded) -> dg.Definitions:
     of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.own, graphs, strict=True)]
     if loaded.alike:
         expire = expire_tables_job(AnyTable(loaded.tables))
-    daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables")
+    daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables", loaded.project.warehouse)
     return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
 
 
@@ -220,9 +220,9 @@ def _fleet(loaded: _Loaded) -> dg.Definitions:
         assets=[fleet_asset(loaded.described, loaded.tables)],
         jobs=[fleet, work, *proposed],
         schedules=[
-            schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables"),
-            hourly_work(work, loaded.project.fleet),
-            *(weekly_proposals(job, loaded.project.fleet) for job in proposed),
+            schedule("fleet_summary", fleet, loaded.project.fleet, "Health of all tables", loaded.project.warehouse),
+            hourly_work(work, loaded.project.fleet, loaded.project.warehouse),
+            *(weekly_proposals(job, loaded.project.fleet, loaded.project.warehouse) for job in proposed),
         ],
     )
 
@@ -231,7 +231,8 @@ def _bin(loaded: _Loaded) -> dg.Definitions:
     """Where deleted files wait."""
     job = launched_job(empty_bin(loaded.tables), loaded.tables)
     text = "Destroy what is past the bin's window"
-    return dg.Definitions(jobs=[job], schedules=[schedule("daily_empty_bin", job, loaded.project.empty_bin, text)])
+    emptying = schedule("daily_empty_bin", job, loaded.project.empty_bin, text, loaded.project.warehouse)
+    return dg.Definitions(jobs=[job], schedules=[emptying])
 
 
 def _on_demand(loaded: _Loaded) -> dg.Definitions:

@@ -34,7 +34,7 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.table_of_run import run_config, run_tags, table_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
-from paimon_maintenance.assets.runs.pauses import pausing
+from paimon_maintenance.assets.runs.pauses import UNFINISHED, pausing
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
 from paimon_maintenance.sensors.hints import HINTS
 from paimon_maintenance.sensors.turns import Turn, Turns, unread
@@ -44,12 +44,6 @@ INTERVAL_SECONDS = 30
 _REQUESTS = 100
 _ATTEMPTS = 3
 _FAILED = "its last compactions failed, the next one waits"
-_UNFINISHED = (
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +116,7 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
     """
     names = {table.identifier for table in tables}
     busy: set[str] = set()
-    runs = instance.get_runs(dg.RunsFilter(statuses=_UNFINISHED))
+    runs = instance.get_runs(dg.RunsFilter(statuses=UNFINISHED))
     if not runs:
         return busy
     by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction, keys.changelog)}

@@ -23,7 +23,7 @@ from maintenance.operations.checks.way_back import way_back
 from maintenance.operations.expiry.expire_partitions import DuePartitions, partitions_due
 from maintenance.operations.expiry.expire_tags import due_tags
 from maintenance.operations.expiry.kept_snapshots import KeptSnapshots, kept_snapshots
-from maintenance.operations.retention.next_expiry import next_expiry
+from maintenance.operations.retention.next_expiry import NextExpiry, next_expiry
 from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import Acknowledged
 from maintenance.table.shape import TableShape, table_shape
@@ -58,6 +58,7 @@ class TableHealth:
         freed: bytes that the next expiry frees; None where that takes too long to find out.
         partitions: that are past their retention; None: they never expire, or it takes too long to find out.
         record: how well it is kept; None where it cannot be read.
+        expiry: the next expiry, of which `freed` is; None as that.
     """
 
     judgements: tuple[Judgement, ...]
@@ -67,6 +68,7 @@ class TableHealth:
     freed: int | None = None
     partitions: DuePartitions | None = None
     record: HealthRecord | None = None
+    expiry: NextExpiry | None = None
 
 
 def _not_counted(_: str) -> None:
@@ -110,7 +112,7 @@ def see(
     if record is not None:
         judgements = (*judgements, health_targets(record, config.health.targets))
     found = (reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
-    return TableHealth(judgements, *found, record)
+    return TableHealth(judgements, *found, record, reading.expiry)
 
 
 def _record(
@@ -130,7 +132,7 @@ class _Reading:
 
     Attributes:
         exists: False for a table that this project is still to create.
-        table, shape, kept, freed, partitions: None as long as they could not be read.
+        table, shape, kept, expiry, partitions: None as long as they could not be read.
         due_tags: how many tags are past their time, as far as they can be read.
     """
 
@@ -139,9 +141,14 @@ class _Reading:
     table: Table | None = None
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
-    freed: int | None = None
+    expiry: NextExpiry | None = None
     partitions: DuePartitions | None = None
     due_tags: int = 0
+
+    @property
+    def freed(self) -> int | None:
+        """The bytes that the next expiry frees."""
+        return None if self.expiry is None else self.expiry.bytes
 
 
 def _read(
@@ -227,7 +234,7 @@ def _judge_expiry(
     tags = table.tags.all()
     reading.kept = kept_snapshots(table, now, choice, tags=tags)
     if _is_searched(table):
-        reading.freed = next_expiry(table, now, choice).bytes
+        reading.expiry = next_expiry(table, now, choice)
         reading.partitions = partitions_due(table, now)
     reading.due_tags = len(due_tags(table, local_time(now), None, tags))
     live = 0 if reading.shape is None else reading.shape.bytes

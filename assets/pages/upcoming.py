@@ -11,6 +11,7 @@ from maintenance.errors import PaimonError
 from maintenance.operations.fleet.fleet_costs import Work
 from maintenance.operations.fleet.plan_fleet import FleetLine, next_of_table
 from maintenance.operations.fleet.settings import Prices
+from maintenance.operations.retention.next_expiry import NextExpiry
 from maintenance.project.config import TableConfig
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
@@ -43,16 +44,24 @@ class Upcoming:
 
     @classmethod
     def of(
-        cls, config: TableConfig, table: Table, past: Sequence[Mapping[str, Any]], now: datetime
+        cls,
+        config: TableConfig,
+        table: Table,
+        past: Sequence[Mapping[str, Any]],
+        now: datetime,
+        expiry: NextExpiry | None = None,
     ) -> "Upcoming | None":
-        """`past`: rows of its history, newest first. None where it cannot be planned; its checks say why."""
+        """None where it cannot be planned; its checks say why.
+
+        Args: `past`: rows of its history, newest first; `expiry`: the next one, if it is known.
+        """
         settings, since, work = config.fleet_settings(now), now - timedelta(days=_DAYS), Work()
         for row in past:
             if row["finished_at"] >= since:
                 work = work.and_row(row)
         try:
             compacted = table.copy(config.compaction.options(table.is_primary_key_table))
-            return cls(next_of_table(compacted, past, settings, now), work, settings.prices)
+            return cls(next_of_table(compacted, past, settings, now, expiry), work, settings.prices)
         except PaimonError:
             return None
 

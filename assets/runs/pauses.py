@@ -2,6 +2,13 @@
 
 import dagster as dg
 
+UNFINISHED = (
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+)
+"""The states of a run that will do, or does, its work."""
 _FIRST_PAUSE = 30.0
 _LONGEST_PAUSE = 3600.0
 _RUNS_LOOKED_AT = 10

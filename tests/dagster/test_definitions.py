@@ -138,6 +138,18 @@ def test_the_expiry_schedule_says_its_zone(definitions: dg.Definitions) -> None:
     assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
 
 
+def test_a_schedule_skips_a_tick_while_its_last_run_goes_on(definitions: dg.Definitions) -> None:
+    schedule = definitions.resolve_schedule_def("daily_expiry")
+    with dg.instance_for_test() as instance:
+        context = dg.build_schedule_context(instance, repository_def=definitions.get_repository_def())
+        (requested,) = schedule.evaluate_tick(context).run_requests or ()
+        job = definitions.resolve_job_def("expire")
+        run = instance.create_run_for_job(job, tags=requested.tags, status=dg.DagsterRunStatus.STARTED)
+        assert str(schedule.evaluate_tick(context).skip_message) == f"The last run has not ended: {run.run_id}."
+        instance.report_run_canceled(run)
+        assert schedule.evaluate_tick(context).run_requests
+
+
 def test_the_page_over_all_tables_has_a_schedule(definitions: dg.Definitions) -> None:
     schedule = definitions.resolve_schedule_def("fleet_summary")
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 6 * * *", "UTC")

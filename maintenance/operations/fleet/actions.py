@@ -21,7 +21,7 @@ from maintenance.operations.fleet.settings import Gain
 from maintenance.operations.indexes.rewrite_file_index import RewriteFileIndex, declared_indexes
 from maintenance.operations.indexes.rewrite_file_index import plan as plan_indexes
 from maintenance.operations.operation import Run
-from maintenance.operations.retention.next_expiry import next_expiry
+from maintenance.operations.retention.next_expiry import NextExpiry, next_expiry
 from maintenance.options import table as table_options
 from maintenance.table.compactors import refusal
 from maintenance.table.table import Table
@@ -71,8 +71,12 @@ class Possible:
 
 
 @reads_again
-def possible(table: Table, now: datetime, retention: RetentionChoice) -> Possible:
-    """All that is worth doing to a table. `retention`: replaces what its options say. Raises: as reading metadata."""
+def possible(table: Table, now: datetime, retention: RetentionChoice, expiry: NextExpiry | None = None) -> Possible:
+    """All that is worth doing to a table.
+
+    Args: `retention`: replaces what its options say; `expiry`: what that frees, if it is known.
+    Raises: as reading metadata.
+    """
     kind = "primary key" if table.is_primary_key_table else "append"
     snapshot = table.latest_snapshot()
     if snapshot is None:
@@ -82,7 +86,7 @@ def possible(table: Table, now: datetime, retention: RetentionChoice) -> Possibl
         *(() if refused is not None else _compactions(table, now)),
         *_manifests(table, snapshot, now),
         *_indexes(table, now),
-        *_expiry(table, now, retention),
+        *_expiry(table, now, retention, expiry),
     ]
     return Possible(tuple(found), "" if refused is None else refused.found, kind)
 
@@ -217,12 +221,12 @@ def _indexes(table: Table, now: datetime) -> Iterator[Action]:
         yield Action(table.identifier, INDEX, gain, size, since, "indexes are not as declared")
 
 
-def _expiry(table: Table, now: datetime, retention: RetentionChoice) -> Iterator[Action]:
+def _expiry(table: Table, now: datetime, retention: RetentionChoice, known: NextExpiry | None) -> Iterator[Action]:
     ids = table.snapshots.list_ids()
     least = table.model.snapshot_num_retained_min
     if len(ids) <= (least if retention.retain_min is None else retention.retain_min):
         return
-    found = next_expiry(table, now, retention)
+    found = next_expiry(table, now, retention) if known is None else known
     if not found.range.expired:
         return
     given = {name: getattr(retention, name) for name in ("retain_max", "retain_min", "older_than")}

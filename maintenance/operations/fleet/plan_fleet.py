@@ -48,6 +48,7 @@ from maintenance.operations.history import (
 )
 from maintenance.operations.operation import BY_FLEET, Operation, OperationReport, Run, Shown, Spelling, operation
 from maintenance.operations.parameters import Param, one_of
+from maintenance.operations.retention.next_expiry import NextExpiry
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -275,13 +276,18 @@ def _owed(rows: Sequence[Mapping[str, Any]], budget: Budget, now: datetime) -> S
 
 
 def next_of_table(
-    table: Table, rows: Sequence[Mapping[str, Any]], settings: FleetSettings, now: datetime
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    settings: FleetSettings,
+    now: datetime,
+    expiry: NextExpiry | None = None,
 ) -> tuple[FleetLine, ...]:
     """What is worth doing to one table, the best first, as if there were neither others nor a budget.
 
-    Args: `rows`: of its history, newest first. Raises: as reading metadata.
+    Args: `rows`: of its history, newest first; `expiry`: what the next expiry frees, if it is known.
+    Raises: as reading metadata.
     """
-    name, found = table.identifier, possible(table, now, settings.retention(table.identifier))
+    name, found = table.identifier, possible(table, now, settings.retention(table.identifier), expiry)
     actions = _worth_doing(name, found, _last_done(rows), settings.weights)
     unbounded = replace(settings, budget=Budget())
     report = FleetReport(now, now, unbounded.budget.begins(now, 1), unbounded.budget, 0.0, 0, 1, ())
