@@ -138,12 +138,13 @@ def test_the_expiry_schedule_says_its_zone(definitions: dg.Definitions) -> None:
     assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
 
 
-def test_a_schedule_skips_a_tick_while_its_last_run_goes_on(definitions: dg.Definitions) -> None:
-    schedule = definitions.resolve_schedule_def("daily_expiry")
+def test_a_schedule_skips_a_tick_while_its_last_run_goes_on(project: Project) -> None:
+    # Its own definitions: they remember the first instance that they were used with.
+    repository = build_definitions(project).get_repository_def()
+    schedule, job = repository.get_schedule_def("daily_expiry"), repository.get_job("expire")
     with dg.instance_for_test() as instance:
-        context = dg.build_schedule_context(instance, repository_def=definitions.get_repository_def())
+        context = dg.build_schedule_context(instance, repository_def=repository)
         (requested,) = schedule.evaluate_tick(context).run_requests or ()
-        job = definitions.resolve_job_def("expire")
         run = instance.create_run_for_job(job, tags=requested.tags, status=dg.DagsterRunStatus.STARTED)
         assert str(schedule.evaluate_tick(context).skip_message) == f"The last run has not ended: {run.run_id}."
         instance.report_run_canceled(run)
