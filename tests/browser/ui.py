@@ -22,6 +22,8 @@ FLAGS = (
     "--disable-sync",
 )
 JOBS = "/locations/paimon_maintenance/jobs"
+# A page that should follow what happens is loaded again after so many seconds.
+_FOLLOWED = 90.0
 TROUBLE = re.compile(r"failed to load|An unexpected error|Unhandled|Unable to|GraphQL error|PythonError", re.IGNORECASE)
 
 
@@ -70,8 +72,16 @@ class Ui:
         For what a run or the daemon brings about, which takes longer than a page does.
         """
         any_of = re.compile("|".join(f"^{re.escape(text)}$" for text in (wanted, *others)))
-        ended = self.page.get_by_text(any_of).filter(visible=True).first
-        expect(ended).to_be_visible(timeout=STARTING * 1000)
+        ended, until = self.page.get_by_text(any_of).filter(visible=True).first, time.monotonic() + STARTING
+        while True:
+            try:
+                expect(ended).to_be_visible(timeout=min(_FOLLOWED, STARTING) * 1000)
+                break
+            except AssertionError:
+                if time.monotonic() > until:
+                    raise
+                # The list of a run's events does not always follow to its end.
+                self.page.reload()
         expect(ended).to_have_text(wanted)
 
     def run_ends(self, event: str = "RUN_SUCCESS") -> None:
