@@ -170,7 +170,8 @@ def _stays(plan: StoredPlan, table: Table | None) -> str:
 
 def _refusal(plan: StoredPlan, table: Table | None) -> str | None:
     operation = _operations().get(plan.operation)
-    if table is None or operation is None or operation.is_guarded:
+    # Plans of a kind of their own are compared by what carries them out.
+    if table is None or operation is None or operation.is_guarded or operation.keeping is not None:
         return None
     try:
         # That nobody has approved it yet is said beside this.

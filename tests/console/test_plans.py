@@ -8,9 +8,11 @@ import pytest
 from dagster._core.storage.dagster_run import DagsterRunStatus
 from dagster._core.test_utils import create_run_for_test
 
-from maintenance.catalog import CatalogTable
+from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.operations.acknowledgements.approve_plan import approve_plan
 from maintenance.operations.compaction.compact import OPERATION as COMPACT
+from maintenance.operations.databases.clone_plan import plan_clone
+from maintenance.operations.databases.drop_table import OPERATION as DROP_TABLE
 from maintenance.operations.expiry.expire_snapshots import OPERATION as EXPIRE
 from maintenance.operations.plan_store import StoredPlan
 from tests.console_site import Site
@@ -40,6 +42,19 @@ def test_a_plan_that_deletes_says_what_is_freed(site: Site, keyed_table: Catalog
     text = site.get(f"/plans/{plan.id}").text
     assert "freed" in text
     assert "the table keeps 5 of its 5 live files as they are" in text
+
+
+def test_a_plan_that_only_its_own_operation_can_compare_is_not_called_outdated(
+    site: Site, keyed_table: CatalogTable, tmp_path: Path
+) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path / "lake")})
+    name = keyed_table.identifier
+    for plan in (DROP_TABLE.dry_run(catalog, table=name), plan_clone(keyed_table, catalog, f"{name}_copy")):
+        plan.store(keyed_table.file_io, str(tmp_path / "lake"))
+        answer = site.get(f"/plans/{plan.id}")
+        assert answer.status == 200
+        assert "It no longer holds" not in answer.text
+        assert "http://dagster.test/guess/apply_plan" in answer.links()
 
 
 def test_a_plan_that_holds_leads_to_the_job_with_its_id_filled_in(site: Site, kept: StoredPlan) -> None:
