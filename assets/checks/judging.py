@@ -55,20 +55,23 @@ class TableHealth:
         judgements: of all checks that can be made; the first one is whether the table can be read.
         table, shape: None where the table cannot be read.
         kept: its snapshots, and what they hold; None where they cannot be read.
-        freed: bytes that the next expiry frees; None where that takes too long to find out.
+        expiry: the next one; None where it takes too long to find out.
         partitions: that are past their retention; None: they never expire, or it takes too long to find out.
         record: how well it is kept; None where it cannot be read.
-        expiry: the next expiry, of which `freed` is; None as that.
     """
 
     judgements: tuple[Judgement, ...]
     table: Table | None = None
     shape: TableShape | None = None
     kept: KeptSnapshots | None = None
-    freed: int | None = None
+    expiry: NextExpiry | None = None
     partitions: DuePartitions | None = None
     record: HealthRecord | None = None
-    expiry: NextExpiry | None = None
+
+    @property
+    def freed(self) -> int | None:
+        """The bytes that the next expiry frees."""
+        return None if self.expiry is None else self.expiry.bytes
 
 
 def _not_counted(_: str) -> None:
@@ -111,8 +114,8 @@ def see(
     record = None if reading.table is None else _record(reading, reading.table, config, now, orphans)
     if record is not None:
         judgements = (*judgements, health_targets(record, config.health.targets))
-    found = (reading.table, reading.shape, reading.kept, reading.freed, reading.partitions)
-    return TableHealth(judgements, *found, record, reading.expiry)
+    found = (reading.table, reading.shape, reading.kept, reading.expiry, reading.partitions)
+    return TableHealth(judgements, *found, record)
 
 
 def _record(
@@ -144,11 +147,6 @@ class _Reading:
     expiry: NextExpiry | None = None
     partitions: DuePartitions | None = None
     due_tags: int = 0
-
-    @property
-    def freed(self) -> int | None:
-        """The bytes that the next expiry frees."""
-        return None if self.expiry is None else self.expiry.bytes
 
 
 def _read(
@@ -238,9 +236,8 @@ def _judge_expiry(
         reading.partitions = partitions_due(table, now)
     reading.due_tags = len(due_tags(table, local_time(now), None, tags))
     live = 0 if reading.shape is None else reading.shape.bytes
-    return expiry_due(
-        config, reading.kept, live, expires=automation.expires, freed=reading.freed, options=table.options
-    )
+    freed = None if reading.expiry is None else reading.expiry.bytes
+    return expiry_due(config, reading.kept, live, expires=automation.expires, freed=freed, options=table.options)
 
 
 def _is_searched(table: Table) -> bool:

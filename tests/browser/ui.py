@@ -75,7 +75,7 @@ class Ui:
         ended, until = self.page.get_by_text(any_of).filter(visible=True).first, time.monotonic() + STARTING
         while True:
             try:
-                expect(ended).to_be_visible(timeout=min(_FOLLOWED, STARTING) * 1000)
+                expect(ended).to_be_visible(timeout=_FOLLOWED * 1000)
                 break
             except AssertionError:
                 if time.monotonic() > until:

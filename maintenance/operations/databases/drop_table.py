@@ -45,19 +45,25 @@ class DropTable:
 def plan(_: Run, catalog: Catalog, request: DropTable) -> Plan[DropTable, DropTableReport]:
     """The table by what a user knows of it, and all of its files.
 
-    Raises: NotFoundError; UnsupportedError: no plan can say what would go; StorageError: a folder cannot be listed.
+    Raises: as `_opened`; StorageError: a folder cannot be listed.
     """
-    try:
-        table = catalog.get_table(request.table)
-    except NotFoundError:
-        raise
-    except PaimonError as error:
-        raise without_plan(request.table, f"it cannot be read: {error.found}") from error
-    if not isinstance(table, Table):
-        raise without_plan(request.table, "it holds no snapshots")
+    table = _opened(catalog, request.table)
     groups = (_named(table), *(_files(table) if catalog.deletes_files(request.table) else ()))
     report = DropTableReport(request.table, sum(len(each.files) for each in groups), sum(each.bytes for each in groups))
     return Plan(request, report, lambda: groups, table)
+
+
+def _opened(catalog: Catalog, name: str) -> Table:
+    """Raises: NotFoundError; UnsupportedError: no plan can say what would go."""
+    try:
+        table = catalog.get_table(name)
+    except NotFoundError:
+        raise
+    except PaimonError as error:
+        raise without_plan(name, f"it cannot be read: {error.found}") from error
+    if not isinstance(table, Table):
+        raise without_plan(name, "it holds no snapshots")
+    return table
 
 
 def apply(_: Run, catalog: Catalog, planned: Plan[DropTable, DropTableReport]) -> DropTableReport:
@@ -68,19 +74,20 @@ def apply(_: Run, catalog: Catalog, planned: Plan[DropTable, DropTableReport]) -
 
 def _make(run: Run, _: Catalog, made: Plan[DropTable, DropTableReport]) -> StoredPlan:
     base = made.work.snapshots.latest_identity()
-    return StoredPlan("drop_table", made.request.table, base, run.moment.timestamp(), tuple(made.groups()))
+    return StoredPlan(OPERATION.key, made.request.table, base, run.moment.timestamp(), tuple(made.groups()))
 
 
 def _carry_out(run: Run, catalog: Catalog, stored: StoredPlan) -> DropTableReport:
+    # Before its files are listed, which may take long.
+    check_plan(stored, OPERATION.key, _opened(catalog, stored.table))
     made = plan(run, catalog, DropTable(stored.table))
-    check_plan(stored, "drop_table", made.work)
     refuse(stored, changed_groups(stored, tuple(made.groups())))
     return apply(run, catalog, made)
 
 
 def plan_of_none(name: str) -> StoredPlan:
     """The plan of dropping a table that does not exist."""
-    return StoredPlan("drop_table", name, None, datetime.now(UTC).timestamp(), ())
+    return StoredPlan(OPERATION.key, name, None, datetime.now(UTC).timestamp(), ())
 
 
 def without_plan(name: str, why: str, instead: str = "Drop it without one.") -> UnsupportedError:

@@ -4,7 +4,7 @@ One OVERWRITE snapshot deletes their files, which stay on storage until their sn
 `BatchTableCommit.truncateTable` and `truncatePartitions`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from maintenance.commit.overwrite import Overwrite
@@ -55,7 +55,7 @@ def plan(_: Run, table: Table, request: Truncate) -> Plan[Truncate, TruncateRepo
 def apply(_: Run, table: Table, planned: Plan[Truncate, TruncateReport]) -> TruncateReport:
     """Commit that the rows are gone; those that another writer adds meanwhile go, too."""
     ids = append.truncate(table, Overwrite(planned.work, dynamic=False))
-    return TruncateReport(table.identifier, ids, planned.report.files, planned.report.bytes)
+    return replace(planned.report, snapshot_ids=ids)
 
 
 OPERATION = Operation(
