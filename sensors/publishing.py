@@ -154,7 +154,7 @@ class Publisher:
             self._observe(config, "It cannot be read.", table_page(view))
             return judged
         # What is next is planned where the page is made, which it is not at each look.
-        view = replace(view, upcoming=Upcoming.of(config, table, past, self.now, examined.health.expiry))
+        view = replace(view, upcoming=Upcoming.of(config, examined.health, past, self.now))
         page = {**table_page(view), **self.who_holds(table), **table_metadata(table, shape)}
         snapshot = None if shape.snapshot_id is None else table.snapshots.find(shape.snapshot_id)
         published = "" if snapshot is None else str(SnapshotIdentity.of(snapshot))

@@ -25,7 +25,7 @@ def health_page(
         location = location_of(context.run)
         health = see(catalog, config, now, automation=automation_of(context.instance, location))
         found = (health.shape or shape, health.kept, health.judgements)
-        upcoming = None if health.table is None else Upcoming.of(config, health.table, past, now, health.expiry)
+        upcoming = Upcoming.of(config, health, past, now)
         return table_page(TableView(config, now, *found, past, location, health.freed, health.record, upcoming))
     except Exception as error:  # noqa: BLE001 - a page must not fail the run that it describes
         context.log.warning(f"The health of {config.identifier} could not be determined: {error}")

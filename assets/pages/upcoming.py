@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from maintenance.amounts import size_text
+from maintenance.amounts import number_of, size_text
 from maintenance.errors import PaimonError
+from maintenance.operations.fleet.actions import EXPIRE
 from maintenance.operations.fleet.fleet_costs import Work
-from maintenance.operations.fleet.plan_fleet import FleetLine, next_of_table
+from maintenance.operations.fleet.plan_fleet import FleetLine, next_of_table, not_measured
 from maintenance.operations.fleet.settings import Prices
-from maintenance.operations.retention.next_expiry import NextExpiry
 from maintenance.project.config import TableConfig
-from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.judging import TableHealth
 
 _DAYS = 7
 _SHOWN = 10
@@ -44,26 +44,27 @@ class Upcoming:
 
     @classmethod
     def of(
-        cls,
-        config: TableConfig,
-        table: Table,
-        past: Sequence[Mapping[str, Any]],
-        now: datetime,
-        expiry: NextExpiry | None = None,
+        cls, config: TableConfig, health: TableHealth, past: Sequence[Mapping[str, Any]], now: datetime
     ) -> "Upcoming | None":
         """None where it cannot be planned; its checks say why.
 
-        Args: `past`: rows of its history, newest first; `expiry`: the next one, if it is known.
+        Args: `health`: what was found of the table; `past`: rows of its history, newest first.
         """
+        if health.table is None:
+            return None
         settings, since, work = config.fleet_settings(now), now - timedelta(days=_DAYS), Work()
         for row in past:
             if row["finished_at"] >= since:
                 work = work.and_row(row)
         try:
-            compacted = table.copy(config.compaction.options(table.is_primary_key_table))
-            return cls(next_of_table(compacted, past, settings, now, expiry), work, settings.prices)
+            compacted = health.table.copy(config.compaction.options(health.table.is_primary_key_table))
+            lines = next_of_table(compacted, past, settings, now, lambda *_: health.expiry)
         except PaimonError:
             return None
+        if health.expiry is None and health.kept is not None and health.kept.due:
+            why = f"{number_of(health.kept.due, 'snapshot')} can expire; its plan adds up what that frees"
+            lines = (*lines, not_measured(health.table.identifier, EXPIRE, why))
+        return cls(lines, work, settings.prices)
 
     def rows(self) -> list[dict[str, str]]:
         """A row for each action; none where nothing is worth doing."""
@@ -75,12 +76,12 @@ class Upcoming:
             "why": line.reason,
             "files less": f"{line.gain.files:,}" if line.gain.files else "",
             "frees": size_text(line.gain.bytes) if line.gain.bytes else "",
-            "seconds": f"{line.expected.seconds:,.1f}" if line.is_action else "",
+            "seconds": f"{line.expected.seconds:,.1f}" if line.expected.seconds else "",
         }
         if self.prices is None:
             return row
         cost = self.prices.of_work(line.expected.seconds, 0)
-        return {**row, f"costs, {self.prices.currency}": f"{cost:,.4f}" if line.is_action else ""}
+        return {**row, f"costs, {self.prices.currency}": f"{cost:,.4f}" if line.expected.seconds else ""}
 
     def links(self, to: Callable[[str, str], str], room: int) -> str:
         """Markdown with what plans and applies each action, as many as there is room for. `to`: a job with a config."""

@@ -6,10 +6,15 @@ from typing import Any
 
 import dagster as dg
 import pyarrow as pa
+import pytest
 import yaml
 
+from maintenance.operations.retention.next_expiry import Expiries
 from maintenance.project.config import Project, SparkConfig, load_project
-from maintenance.project.policies import CompactionPolicy
+from maintenance.project.policies import CompactionPolicy, RetentionPolicy
+from paimon_maintenance.assets.checks import judging
+from paimon_maintenance.assets.checks.due import Automation
+from paimon_maintenance.assets.checks.judging import TableHealth, see
 from paimon_maintenance.assets.keys import FLEET
 from paimon_maintenance.assets.pages.table_page import TableView, table_page
 from paimon_maintenance.assets.pages.upcoming import Upcoming, job_of_action
@@ -90,7 +95,7 @@ def test_an_asset_says_what_is_next_and_why_what_does_it_and_what_it_has_cost(
     for number in range(3):
         table.write_arrow(pa.table({"page": [f"{number}"], "seconds": pa.array([1], pa.int32())}))
     now = datetime.now(UTC)
-    upcoming = Upcoming.of(visits, table, [], now)
+    upcoming = Upcoming.of(visits, TableHealth((), table), [], now)
     assert upcoming is not None
     page = table_page(TableView(visits, now, None, None, (), location="lake", upcoming=upcoming))
     (line,) = rows_of(page["what is next"])
@@ -112,6 +117,28 @@ def test_an_asset_says_what_is_next_and_why_what_does_it_and_what_it_has_cost(
     assert (costs["runs in 7 days"], costs["files less"]) == ("1", "2")
 
 
+def test_a_page_names_an_expiry_whose_gain_takes_too_long_to_add_up(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits = project.tables[1].model_copy(update={"retention": RetentionPolicy(keep_at_most=1, keep_at_least=1)})
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    table = catalog.get_or_create(visits)
+    for number in range(3):
+        table.write_arrow(pa.table({"page": [f"{number}"], "seconds": pa.array([1], pa.int32())}))
+    now, automation = datetime.now(UTC), Automation()
+    visits_health = see(catalog, visits, now, automation=automation)
+    assert visits_health.expiry is not None, "of three snapshots it is added up"
+    monkeypatch.setattr(judging, "_STATES_READ", 2)
+    health = see(catalog, visits, now, automation=automation)
+    assert health.expiry is None
+    monkeypatch.setattr(Expiries, "at", lambda *_, **__: pytest.fail("what the expiry frees is added up"))
+    upcoming = Upcoming.of(visits, health, [], now)
+    assert upcoming is not None
+    (row,) = (row for row in upcoming.rows() if row["what"] == "expire snapshots")
+    assert (row["why"], row["frees"]) == ("2 snapshots can expire; its plan adds up what that frees", "")
+    assert "expire snapshots: [plan](/expire" in upcoming.links(lambda name, _: f"/{name}", 10_000)
+
+
 def test_what_is_next_in_a_partition_is_planned_and_applied_for_it_alone(tmp_path: Path) -> None:
     text = """
 warehouse: warehouse
@@ -129,7 +156,7 @@ tables:
     for _ in range(3):
         table.write_arrow(pa.table({"day": [None, "x"], "id": pa.array([1, 2], pa.int32())}))
     table.write_arrow(pa.table({"day": ["y"], "id": pa.array([1], pa.int32())}))
-    upcoming = Upcoming.of(project.tables[0], table, [], datetime.now(UTC))
+    upcoming = Upcoming.of(project.tables[0], TableHealth((), table), [], datetime.now(UTC))
     assert upcoming is not None
     assert {"costs, EUR"} < upcoming.rows()[0].keys()
     job = definitions_of(project).resolve_job_def("compact_shop_sales")

@@ -3,7 +3,7 @@
 import bz2
 import lzma
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,10 +15,26 @@ from maintenance.format.bytes.varint import read_varint
 
 @dataclass(frozen=True, slots=True)
 class AvroCodec:
-    """A codec: `compress` takes the plain block and a level, which only zstandard, deflate and xz look at."""
+    """A codec.
+
+    Attributes:
+        decompress, compress: of one block; the level matters to zstandard, deflate and xz alone.
+        decompress_all: the content of many blocks in few pieces; None: there is no faster way than one by one.
+    """
 
     decompress: Callable[[bytes], bytes]
     compress: Callable[[bytes, int], bytes]
+    decompress_all: "Callable[[Sequence[bytes]], list[pa.Buffer]] | None" = None
+
+    def pieces(self, blocks: Sequence[bytes]) -> "Sequence[bytes | pa.Buffer]":
+        """The content of blocks, one after the other, in pieces of any size."""
+        if self.decompress_all is None or len(blocks) < 2:
+            return list(map(self.decompress, blocks))
+        return self.decompress_all(blocks)
+
+
+# Decompressed at a time.
+_PIECE = 1 << 20
 
 
 def _zstandard(block: bytes) -> bytes:
@@ -28,6 +44,15 @@ def _zstandard(block: bytes) -> bytes:
     if not frame.eof or frame.unused_data:
         raise ValueError("a block is not one whole zstd frame")
     return content
+
+
+def _zstandards(blocks: Sequence[bytes]) -> list[pa.Buffer]:
+    # Threads that decompress block by block wait for each other's turn in Python after each of them.
+    stream = pa.CompressedInputStream(pa.BufferReader(b"".join(blocks)), "zstd")
+    pieces = []
+    while piece := stream.read_buffer(_PIECE):
+        pieces.append(piece)
+    return pieces
 
 
 def _compress_zstandard(block: bytes, level: int) -> bytes:
@@ -64,7 +89,7 @@ def _same(block: bytes, level: int = 0) -> bytes:
 
 AVRO_CODECS = {
     "null": AvroCodec(_same, _same),
-    "zstandard": AvroCodec(_zstandard, _compress_zstandard),
+    "zstandard": AvroCodec(_zstandard, _compress_zstandard, _zstandards),
     "deflate": AvroCodec(_deflate, _compress_deflate),
     "snappy": AvroCodec(_snappy, _compress_snappy),
     "bzip2": AvroCodec(bz2.decompress, lambda block, level: bz2.compress(block)),

@@ -86,12 +86,13 @@ class AvroColumns:
 
     Attributes:
         header: of a container without compression and logical types.
-        counts, contents: records and plain bytes of each block.
+        counts, blocks: records and stored bytes of each block. codec: by which those are compressed.
     """
 
     header: bytes
     counts: tuple[int, ...]
-    contents: tuple[bytes, ...]
+    blocks: tuple[bytes, ...]
+    codec: AvroCodec
 
     @classmethod
     def open(cls, data: bytes) -> "AvroColumns | None":
@@ -100,7 +101,7 @@ class AvroColumns:
 
     @classmethod
     def parts(cls, data: bytes, at_least: int) -> "Iterator[AvroColumns | None]":
-        """Some blocks of a file at a time, of so many plain bytes but for the last ones; None as of `open`, at the end.
+        """Some blocks of a file at a time, of so many stored bytes but for the last ones; None as of `open`, at the end.
 
         A file without blocks has one part.
         """
@@ -108,35 +109,24 @@ class AvroColumns:
         size, is_first = 0, True
         try:
             header, position = _header(data)
-            decompress = _codec_of(header).decompress
-            plain = _plain_header(header["avro.schema"])
+            codec, plain = _codec_of(header), _plain_header(header["avro.schema"])
             for count, block in _blocks(data, position):
-                content = decompress(block)
-                blocks.append((count, content))
-                size += len(content)
+                blocks.append((count, block))
+                size += len(block)
                 if size >= at_least:
-                    yield cls.of_blocks(plain, blocks)
+                    yield cls.of_blocks(plain, blocks, codec)
                     blocks, size, is_first = [], 0, False
             if blocks or is_first:
-                yield cls.of_blocks(plain, blocks)
+                yield cls.of_blocks(plain, blocks, codec)
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
             yield None
 
     @classmethod
-    def of_blocks(cls, header: bytes, blocks: Sequence[tuple[int, bytes]]) -> "AvroColumns | None":
-        """Blocks by their number of records and plain bytes; None where the columnar decoder cannot be used."""
-        if not polars_works_here() or any(count > len(content) for count, content in blocks):
+    def of_blocks(cls, header: bytes, blocks: Sequence[tuple[int, bytes]], codec: AvroCodec) -> "AvroColumns | None":
+        """Blocks by their number of records and stored bytes; None where the columnar decoder cannot be used."""
+        if not polars_works_here():
             return None
-        return cls(header, tuple(block[0] for block in blocks), tuple(block[1] for block in blocks))
-
-    @property
-    def container(self) -> bytes:
-        """A file of all blocks, without compression."""
-        return self._container(range(len(self.counts)))
-
-    def _container(self, blocks: Iterable[int]) -> bytes:
-        parts = (container_block(self.counts[number], self.contents[number]) for number in blocks)
-        return b"".join((self.header, *parts))
+        return cls(header, tuple(block[0] for block in blocks), tuple(block[1] for block in blocks), codec)
 
     def read(self, names: Sequence[str] | None = None, blocks: Sequence[int] | None = None) -> "pl.DataFrame | None":
         """Columns of all records, or of those in some blocks (numbers, ascending).
@@ -147,13 +137,22 @@ class AvroColumns:
         import polars as pl  # starts threads: see `manifest`
 
         chosen = range(len(self.counts)) if blocks is None else blocks
+        count = sum(self.counts[number] for number in chosen)
         try:
-            frame = pl.read_avro(io.BytesIO(self._container(chosen)), columns=None if names is None else list(names))
+            pieces = self.codec.pieces([self.blocks[number] for number in chosen])
+            size = sum(map(len, pieces))
+            # The decoder makes room for as many rows as a block says it has.
+            if count > size:
+                return None
+            # One large block: the decoder makes arrays for each.
+            block = (_long(count), _long(size), *pieces, _SYNC_MARKER) if chosen else ()
+            plain = b"".join((self.header, *block))
+            frame = pl.read_avro(io.BytesIO(plain), columns=None if names is None else list(names))
         except pl.exceptions.PanicException:  # not an Exception: how polars meets bytes that are out of order
             return None
         except Exception:  # noqa: BLE001 - `read_records` meets the same bytes and tells
             return None
-        return frame if len(frame) == sum(self.counts[i] for i in chosen) else None
+        return frame if len(frame) == count else None
 
 
 def _records(data: bytes) -> Iterator[Any]:
@@ -195,7 +194,7 @@ class AvroFile:
     def __init__(self, data: bytes) -> None:
         self._data = data
         header, self._position = _header(data)
-        self._decompress = _codec_of(header).decompress
+        self._codec = _codec_of(header)
         schema = _maps_as_arrays(without_logical_types(json.loads(header["avro.schema"])), itertools.count())
         # Some writers put a union with null around the record.
         self._record = schema[1] if isinstance(schema, list) else schema
@@ -208,18 +207,20 @@ class AvroFile:
         Where the columnar decoder cannot be used records come instead, of the columns `names` and maybe of others.
         """
         gathered: list[tuple[int, bytes]] = []
+        rows = 0
         for count, block in _blocks(self._data, self._position):
-            gathered.append((count, self._decompress(block)))
-            if sum(part[0] for part in gathered) >= batch_rows:
+            gathered.append((count, block))
+            rows += count
+            if rows >= batch_rows:
                 yield self._decoded(gathered, names)
-                gathered = []
+                gathered, rows = [], 0
         if gathered:
             yield self._decoded(gathered, names)
 
     def _decoded(
         self, blocks: Sequence[tuple[int, bytes]], names: Sequence[str]
     ) -> "pl.DataFrame | list[dict[str, Any]]":
-        columns = AvroColumns.of_blocks(self._header, blocks)
+        columns = AvroColumns.of_blocks(self._header, blocks, self._codec)
         frame = None if columns is None else columns.read(names)
         return self._records(blocks, names) if frame is None else frame
 
@@ -228,7 +229,8 @@ class AvroFile:
         if set(names) != set(self.column_names):
             fields = [field for field in self._record["fields"] if field["name"] in names]
             reader_schema = fastavro.parse_schema({**self._record, "fields": fields})
-        container = b"".join([self._header, *itertools.starmap(container_block, blocks)])
+        plain = (container_block(count, self._codec.decompress(block)) for count, block in blocks)
+        container = b"".join([self._header, *plain])
         records: list[Any] = list(fastavro.reader(io.BytesIO(container), reader_schema))
         if len(records) != sum(count for count, _ in blocks):
             raise ValueError(f"blocks of {sum(count for count, _ in blocks)} records hold {len(records)}")

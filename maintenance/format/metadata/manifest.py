@@ -388,8 +388,9 @@ def _counts(frame: "pl.DataFrame") -> EntryCounts:
 
 # So few are decoded faster one by one than as columns: a commit's own manifest has that many.
 _FEW_ENTRIES = 12
-# Plain bytes that are looked through at a time: the whole of a large manifest would not fit into any cache.
-_PART_BYTES = 4 << 20
+# Stored bytes that are looked through at a time, some eight times as many decoded: the whole of a large manifest would
+# not fit into any cache.
+_PART_BYTES = 512 << 10
 # Files of so many bytes are decoded in such parts.
 _LARGE = 1 << 20
 _HEAD = ("_KIND", "_PARTITION", "_BUCKET", "_TOTAL_BUCKETS")
@@ -432,8 +433,7 @@ def decode_manifest(data: bytes, where: str) -> ManifestColumns:
     flat = None if frame is None else _flat(frame)
     if flat is not None:
         return ManifestColumns(flat, file_size=len(data))
-    plain = data if columns is None else columns.container
-    return ManifestColumns(_no_frame(), tuple(read_records(plain, where, entry_of_record, "_FILE")), len(data))
+    return ManifestColumns(_no_frame(), tuple(read_records(data, where, entry_of_record, "_FILE")), len(data))
 
 
 @cache

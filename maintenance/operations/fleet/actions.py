@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,6 +31,8 @@ COMPACT, INDEX, MANIFESTS, EXPIRE = "compact", "rewrite_file_index", "compact_ma
 _SKIPPED_BY_INDEX = 0.5
 # Commits merge manifests themselves once there are many; so few cost a reader next to nothing.
 _FEW_MANIFESTS = 8
+# What the next expiry of a table frees, by a retention; None: it takes too long to find out.
+AskExpiry = Callable[[Table, datetime, RetentionChoice], NextExpiry | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,10 @@ class Possible:
 
 
 @reads_again
-def possible(table: Table, now: datetime, retention: RetentionChoice, expiry: NextExpiry | None = None) -> Possible:
+def possible(table: Table, now: datetime, retention: RetentionChoice, expiry: AskExpiry = next_expiry) -> Possible:
     """All that is worth doing to a table.
 
-    Args: `retention`: replaces what its options say; `expiry`: what that frees, if it is known.
+    Args: `retention`: replaces what its options say; `expiry`: says what that frees.
     Raises: as reading metadata.
     """
     kind = "primary key" if table.is_primary_key_table else "append"
@@ -221,13 +223,13 @@ def _indexes(table: Table, now: datetime) -> Iterator[Action]:
         yield Action(table.identifier, INDEX, gain, size, since, "indexes are not as declared")
 
 
-def _expiry(table: Table, now: datetime, retention: RetentionChoice, known: NextExpiry | None) -> Iterator[Action]:
+def _expiry(table: Table, now: datetime, retention: RetentionChoice, ask: AskExpiry) -> Iterator[Action]:
     ids = table.snapshots.list_ids()
     least = table.model.snapshot_num_retained_min
     if len(ids) <= (least if retention.retain_min is None else retention.retain_min):
         return
-    found = next_expiry(table, now, retention) if known is None else known
-    if not found.range.expired:
+    found = ask(table, now, retention)
+    if found is None or not found.range.expired:
         return
     given = {name: getattr(retention, name) for name in ("retain_max", "retain_min", "older_than")}
     yield Action(

@@ -29,6 +29,7 @@ from maintenance.operations.fleet.actions import (
     INDEX,
     MANIFESTS,
     Action,
+    AskExpiry,
     Possible,
     not_before,
     possible,
@@ -48,7 +49,7 @@ from maintenance.operations.history import (
 )
 from maintenance.operations.operation import BY_FLEET, Operation, OperationReport, Run, Shown, Spelling, operation
 from maintenance.operations.parameters import Param, one_of
-from maintenance.operations.retention.next_expiry import NextExpiry
+from maintenance.operations.retention.next_expiry import next_expiry
 from maintenance.spark.errors import as_paimon_error
 from maintenance.table.shape import table_shape
 from maintenance.table.table import Table
@@ -280,11 +281,11 @@ def next_of_table(
     rows: Sequence[Mapping[str, Any]],
     settings: FleetSettings,
     now: datetime,
-    expiry: NextExpiry | None = None,
+    expiry: AskExpiry = next_expiry,
 ) -> tuple[FleetLine, ...]:
     """What is worth doing to one table, the best first, as if there were neither others nor a budget.
 
-    Args: `rows`: of its history, newest first; `expiry`: what the next expiry frees, if it is known.
+    Args: `rows`: of its history, newest first; `expiry`: says what the next expiry frees.
     Raises: as reading metadata.
     """
     name, found = table.identifier, possible(table, now, settings.retention(table.identifier), expiry)
@@ -366,6 +367,11 @@ def _line(action: Action, one: Candidate, expected: Estimate, said: tuple[str, s
         partitions=tuple(each.by_name() for each in action.arguments.get("partitions", ())),
         purpose=action.reason,
     )
+
+
+def not_measured(table: str, operation: str, why: str) -> FleetLine:
+    """Something to do to a table whose gain nobody has added up. `why`: it is worth doing."""
+    return FleetLine(table, operation, "", Gain(), 0.0, Estimate(0.0, ""), 0, 0.0, NOW, why, None, purpose=why)
 
 
 def _without_turn(table: str, decision: str, why: str, error: PaimonError | None = None) -> FleetLine:
