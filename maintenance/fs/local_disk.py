@@ -10,15 +10,16 @@ import errno
 import logging
 import os
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 
 from maintenance.errors import WriteError, storage_fix
-from maintenance.threads import map_in_threads
 
 _LOG = logging.getLogger(__name__)
-_THREADS = 8
+_THREADS = 32
 # File systems that cannot flush a folder, or do not need it, answer so.
 _CANNOT_FLUSH_FOLDERS = frozenset((errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM))
 
@@ -125,9 +126,7 @@ def flush(paths: Iterable[str], root: str) -> None:
     """Flush files, their folders, and those between them and `root`. Raises: OSError, also for a missing file."""
     files = list(dict.fromkeys(paths))
     folders = {folder for path in files for folder in _folders_up_to(os.path.dirname(path), root)}
-    # Several at the same time: a disk writes them together.
-    map_in_threads(_flush_file, files, _THREADS)
-    map_in_threads(flush_folder, folders, _THREADS)
+    _at_once([*(partial(_flush_file, path) for path in files), *(partial(flush_folder, path) for path in folders)])
 
 
 def flush_folder(folder: str) -> None:
@@ -149,7 +148,22 @@ def flush_folders(folders: Iterable[str]) -> None:
         with suppress(FileNotFoundError):
             flush_folder(folder)
 
-    map_in_threads(flush_one, dict.fromkeys(folders), _THREADS)
+    _at_once([partial(flush_one, folder) for folder in dict.fromkeys(folders)])
+
+
+def _at_once(flushes: Sequence[Callable[[], None]]) -> None:
+    """Several at the same time, which a disk writes together. Raises: OSError of the first one that fails."""
+    if len(flushes) == 1:
+        flushes[0]()
+        return
+    for done in [_threads(os.getpid()).submit(flush) for flush in flushes]:
+        done.result()
+
+
+@cache
+def _threads(_: int) -> ThreadPoolExecutor:
+    """Those of a process, by its id: to start some for each commit takes longer than a flush. A fork needs its own."""
+    return ThreadPoolExecutor(_THREADS, "flushing")
 
 
 def make_folders(folder: str) -> None:

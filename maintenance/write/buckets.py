@@ -44,6 +44,10 @@ def has_dynamic_buckets(context: WriteContext) -> bool:
     return context.has_primary_key and context.total_buckets == -1 and not moves_keys(context)
 
 
+# To move or to write so few takes no longer than to start threads for it.
+FEW_ROWS = 10_000
+
+
 def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:
     """The bucket of each row, int32, shape (n,). An unaware append table has bucket 0 alone."""
     if context.total_buckets == -1:
@@ -67,7 +71,7 @@ def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) 
 
 def _taken(rows: pa.Table, numbers: pa.Array, threads: int) -> pa.Table:
     """Rows by their numbers, column by column in threads."""
-    if threads == 1:
+    if threads == 1 or len(numbers) <= FEW_ROWS:
         return rows.take(numbers)
     columns = map_in_threads(lambda column: column.take(numbers), rows.columns, threads)
     return pa.Table.from_arrays(columns, schema=rows.schema)

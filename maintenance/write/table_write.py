@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from maintenance.bucket.postpone import waits
 from maintenance.errors import DataError
+from maintenance.fs.location import is_local
 from maintenance.metadata.partition_times import PartitionTimes
 from maintenance.options import table as table_options
 from maintenance.options.table import (
@@ -19,6 +20,7 @@ from maintenance.options.table import (
 from maintenance.threads import map_in_threads
 from maintenance.write.bucket_writer import BucketObserver, BucketWriter
 from maintenance.write.buckets import (
+    FEW_ROWS,
     BucketRows,
     buckets_of,
     check_bucket_mode,
@@ -45,6 +47,8 @@ from maintenance.write.state import WriteState
 
 # Of how many a buffer is filled, at least.
 _PIECES = 4
+# So many files with few rows are finished sooner than threads have started.
+_FEW_FILES = 4
 
 
 class TableWrite:
@@ -71,6 +75,7 @@ class TableWrite:
         self._waiting = waiting_context(context, state.user) if self._waits else context
         self._assigner = BucketAssigner(context, state.hash_files or {}) if has_dynamic_buckets(context) else None
         self._writers: dict[tuple[bytes, int], BucketWriter] = {}
+        self._rows = 0
 
     @property
     def context(self) -> WriteContext:
@@ -86,6 +91,7 @@ class TableWrite:
     def write_bucket(self, part: BucketRows) -> None:
         """Take rows as `conform` returns them, whose bucket is known."""
         key = (part.partition, part.bucket)
+        self._rows += part.rows.num_rows
         if key not in self._writers:
             self._writers[key] = self._opened(key)
         for piece in self._pieces(part.rows):
@@ -149,11 +155,16 @@ class TableWrite:
         Returns one message for each bucket; on an error nothing of what was written stays.
         """
         try:
-            messages = map_in_threads(BucketWriter.finish, self._writers.values(), self._context.threads)
+            messages = map_in_threads(BucketWriter.finish, self._writers.values(), self._threads())
         except BaseException:
             self.abort()
             raise
         return [message for message in messages if not message.is_empty]
+
+    def _threads(self) -> int:
+        """How many threads finish the writers; on a store, each waits for its answer."""
+        is_little = self._rows <= FEW_ROWS and len(self._writers) <= _FEW_FILES and is_local(self._context.paths.root)
+        return 1 if is_little else self._context.threads
 
     def abort(self) -> None:
         for writer in self._writers.values():

@@ -13,6 +13,7 @@ import yaml
 from maintenance.project.config import Project, load_project
 from maintenance.spark.parent import end_with_parent
 from paimon_maintenance.assets.project.environment import FOLDER
+from paimon_maintenance.assets.ui import run_workers
 from tests.soak.workload import COLUMNS, names
 
 TRIGGER = 5
@@ -70,15 +71,15 @@ def command(name: str, *arguments: str) -> Sequence[str]:
 
 @contextmanager
 def daemon(folder: Path, found: Mapping[str, str]) -> Iterator[None]:
-    """Dagster's daemon, with compaction by sensor and expiry by schedule switched on."""
+    """Dagster's daemon, with compaction by sensor and expiry by schedule switched on; runs are forked, as of `make ui`."""
     switches = [("sensor", "start", "latest_snapshots"), ("schedule", "start", "daily_expiry")]
     variables = environment(folder, found)
     for switch in switches:
         subprocess.run(command("dagster", *switch), env=variables, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
-    with (folder / "daemon.log").open("wb") as output:
+    with run_workers(variables) as workers, (folder / "daemon.log").open("wb") as output:
         process = subprocess.Popen(
             command("dagster-daemon", "run"),
-            env=variables,
+            env={**variables, **workers},
             cwd=FOLDER,
             stdout=output,
             stderr=subprocess.STDOUT,

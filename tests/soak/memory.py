@@ -12,6 +12,7 @@ _KINDS = {
     "pyspark.daemon": "Spark's Python workers",
     "java": "Spark",
     "dagster-daemon": "daemon",
+    "run_launcher.workers": "runs",
     "execute_run": "runs",
     "execute_step": "runs",
     "api grpc": "code server",

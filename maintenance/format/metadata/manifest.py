@@ -400,7 +400,9 @@ def _selected(frame: "pl.DataFrame", selection: EntrySelection) -> "pl.DataFrame
     import polars as pl
 
     if selection.kind is not None:
-        frame = frame.filter(pl.col("_KIND") == int(selection.kind))
+        # A filter starts a query, which most manifests need not: they have additions alone.
+        chosen = frame.get_column("_KIND") == int(selection.kind)
+        frame = frame if chosen.all() else frame.filter(chosen) if chosen.any() else frame.clear()
     if selection.partition is not None:
         distinct = frame.get_column("_PARTITION").unique()
         kept = distinct.filter(pl.Series([selection.partition(value) for value in distinct], dtype=pl.Boolean))
