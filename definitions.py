@@ -43,6 +43,7 @@ from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.jobs import (
     any_table_jobs,
     check_job,
+    compact_small_job,
     expire_job,
     expire_table_job,
     expire_tables_job,
@@ -137,6 +138,7 @@ def _tables(loaded: _Loaded) -> dg.Definitions:
     shown_at = [maintain_job(steps) for steps in loaded.steps]
     shown_at += [refresh_job(steps.table) for steps in loaded.steps if steps.refresh]
     alike = [loaded.alike["compact"]] if loaded.alike else []
+    together = [compact_small_job(loaded.tables)] if loaded.tables else []
     ingest_jobs = [steps_job(steps, "ingest") for steps in loaded.steps if steps.ingestion]
     return dg.Definitions(
         assets=[
@@ -144,9 +146,9 @@ def _tables(loaded: _Loaded) -> dg.Definitions:
             *(alone(landing_asset(table)) for table in loaded.own if table.landing),
             *(database_asset(database, loaded.any_table) for database in loaded.databases),
         ],
-        jobs=[*compact_jobs, *shown_at, *ingest_jobs, *loaded.alike.values()],
+        jobs=[*compact_jobs, *shown_at, *ingest_jobs, *loaded.alike.values(), *together],
         sensors=[
-            latest_sensor(loaded.tables, [*compact_jobs, *alike], shown_at),
+            latest_sensor(loaded.tables, [*compact_jobs, *alike, *together], shown_at),
             *refresh_sensors(loaded.own),
         ],
     )

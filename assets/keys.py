@@ -17,6 +17,8 @@ REFRESH = "refresh"
 STATEMENT, STATEMENT_OP = "statement", "planned_statement"
 # The first step of a job that is for any table, whose config names it; and the job that expires one.
 CHOOSE, EXPIRE_TABLE = "choose", "expire_table"
+# The job that compacts many small tables in one run, and its op.
+COMPACT_SMALL, IN_TURN = "compact_small_tables", "small_tables"
 KEEP_FRESH = "keep_fresh"
 FLEET = dg.AssetKey(["maintenance", "fleet"])
 

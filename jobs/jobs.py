@@ -114,7 +114,14 @@ def _any_table_job(steps: AnyTable, action: str, parts: Sequence[NamedOp]) -> dg
 
 def expire_tables_job(steps: AnyTable) -> dg.JobDefinition:
     """Expire all tables, or those that its config names, in one run."""
-    return job_of_op(EXPIRE, steps.expire_tables())
+    text = "Expires partitions, snapshots and tags of tables. A failing table does not stop the others."
+    return job_of_op(EXPIRE, steps.in_turn("expire_tables", text, EXPIRE, EXPIRY))
+
+
+def compact_small_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
+    """Compact tables one after the other in one run, as the jobs of each do."""
+    text = "Compacts tables one after the other, with changelog and file index; the sensor gives it small ones."
+    return job_of_op(keys.COMPACT_SMALL, AnyTable(tables).in_turn(keys.IN_TURN, text, "compact", COMPACTION), "compact")
 
 
 def _tags(table: TableConfig, action: str) -> dict[str, str]:

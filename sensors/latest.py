@@ -6,8 +6,12 @@ after a rollback: a table without a new snapshot is not looked at again. A table
 the cursor, so that it is judged once it can be read; so does one that a run is just maintaining, since that run may
 compact it itself, one whose last runs failed, until their pause is over, one to whose other writers our compaction
 backs off, until that pause is over, and one for which this tick has no request left.
+
+What a run costs before and after its work is more than a small table's compaction. So where many small tables are due
+at once, some share a run, which compacts them one after the other. One that has failed there gets a run of its own.
 """
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +36,13 @@ from maintenance.table.compactors import refusal
 from maintenance.table.shape import LiveRuns
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.table_of_run import run_config, run_tags, table_of
+from paimon_maintenance.assets.project.table_of_run import (
+    FAILED_TABLES,
+    run_config,
+    run_tags,
+    small_tables_of,
+    table_of,
+)
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import UNFINISHED, pausing
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
@@ -44,6 +54,9 @@ INTERVAL_SECONDS = 30
 _REQUESTS = 100
 _ATTEMPTS = 3
 _FAILED = "its last compactions failed, the next one waits"
+# Up to so many small tables each get a run; more share as many runs, up to so many in each. Small: of so many bytes.
+_ALONE, _SMALL_BYTES, _TOGETHER = 4, 64 << 20, 20
+_RUNS_LOOKED_AT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,7 @@ class NewestState:
         snapshot: what it is.
         waits: why its compaction is put off although it is due.
         full: the partitions that are to be merged fully, empty = all; None: by the table's rules.
+        bytes: of its live files.
     """
 
     snapshot: SnapshotIdentity
@@ -61,6 +75,7 @@ class NewestState:
     reason: str
     full: tuple[PartitionValue, ...] | None = None
     waits: str = ""
+    bytes: int = 0
 
 
 def cursor_of(text: str | None) -> Cursor[str]:
@@ -93,9 +108,10 @@ def _judged(table: Table, config: TableConfig, judged: str | None) -> NewestStat
     snapshot = table.snapshots.latest()
     if snapshot is None or str(SnapshotIdentity.of(snapshot)) == judged:
         return None
-    need = judge_snapshot(table, snapshot, LiveRuns.of(table, snapshot), config.compaction.triggers)
+    runs = LiveRuns.of(table, snapshot)
+    need = judge_snapshot(table, snapshot, runs, config.compaction.triggers)
     reason = need.reason if config.compaction.automatic else f"{need.reason}, and its compaction is not automatic"
-    seen = NewestState(SnapshotIdentity.of(snapshot), False, reason)
+    seen = NewestState(SnapshotIdentity.of(snapshot), False, reason, bytes=runs.bytes)
     seen = replace(seen, full=need.partitions) if need.full else seen
     return _for_others(table, seen) if need.due and config.compaction.automatic else seen
 
@@ -122,7 +138,7 @@ def in_progress(instance: DagsterInstance, tables: Sequence[TableConfig]) -> set
     by_key = {make(name): name for name in names for make in (keys.asset_key, keys.compaction, keys.changelog)}
     for run in runs:
         busy |= {by_key[key] for key in run.asset_selection or () if key in by_key}
-        busy |= {table_of(run)} & names
+        busy |= ({table_of(run)} | small_tables_of(run)) & names
         busy |= names if run.job_name in (COMPACT_DATABASE, PLAN_FLEET) else set()
     return busy
 
@@ -156,11 +172,15 @@ def latest_sensor(
         paused = {table: state.waits for table, state in due_tables.items() if state.waits}
         paused |= {table: _FAILED for table in due_tables if pausing(context.instance, table, now)}
         chosen = [table for table in due_tables if table not in paused][:_REQUESTS]
+        small = _small(context.instance, [described[table] for table in chosen], due_tables)
         postponed = due_tables.keys() - set(chosen)
         states = {table: state for table, state in turn.found.items() if table not in postponed}
         judged = {**cursor.tables, **{table: str(state.snapshot) for table, state in states.items()}}
         return dg.SensorResult(
-            run_requests=[_request(described[table], due_tables[table]) for table in chosen],
+            run_requests=[
+                *(_request(described[table], due_tables[table]) for table in chosen if table not in small),
+                *(_request_of(some, due_tables) for some in _shares(small)),
+            ],
             skip_reason=None if chosen else _silence(turn, busy, paused),
             cursor=turn.cursor(judged).serialize(),
         )
@@ -175,6 +195,36 @@ def _request(table: TableConfig, state: NewestState) -> dg.RunRequest:
         job_name=keys.job_of(table, "compact"),
         run_config=run_config(table, _config(state)),
         tags={**run_tags(table), **reason},
+    )
+
+
+def _small(
+    instance: DagsterInstance, tables: Sequence[TableConfig], states: Mapping[str, NewestState]
+) -> Sequence[str]:
+    """Of the tables that are due, those that share runs; none where there are few."""
+    if len(tables) <= _ALONE:
+        return ()
+    over_many = instance.get_runs(dg.RunsFilter(job_name=keys.COMPACT_SMALL), limit=_RUNS_LOOKED_AT)
+    failed = {name for run in over_many for name in run.tags.get(FAILED_TABLES, "").split(",")}
+    alike = [table.identifier for table in tables if not table.spark_options and table.identifier not in failed]
+    small = [name for name in alike if states[name].full is None and states[name].bytes <= _SMALL_BYTES]
+    return small if len(small) > _ALONE else ()
+
+
+def _shares(tables: Sequence[str]) -> Sequence[Sequence[str]]:
+    size = min(_TOGETHER, -(-len(tables) // _ALONE))
+    return [tables[start : start + size] for start in range(0, len(tables), size)] if tables else []
+
+
+def _request_of(tables: Sequence[str], states: Mapping[str, NewestState]) -> dg.RunRequest:
+    """A run for several tables."""
+    key = "\n".join(f"{table}@{states[table].snapshot}" for table in tables)
+    config = {"tables": list(tables)}
+    return dg.RunRequest(
+        run_key=hashlib.sha256(key.encode()).hexdigest(),
+        job_name=keys.COMPACT_SMALL,
+        run_config={"ops": {keys.IN_TURN: {"config": config}}},
+        tags={"paimon/reason": f"{len(tables)} small tables are due at once"},
     )
 
 

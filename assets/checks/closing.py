@@ -18,7 +18,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.asset_checks import CHANGELOG_HOLDS, FSCK
 from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.checks.judgements import evaluation
-from paimon_maintenance.assets.checks.judging import look_at
+from paimon_maintenance.assets.checks.judging import TableHealth, see
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.dagster_release import (
     CHECKS_HAVE_PARTITIONS,
@@ -35,15 +35,29 @@ _FAILED = "FAILED"
 _SETTLED = ("SUCCEEDED", _FAILED)
 
 
-def write_checks(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig) -> None:
-    """Write every check of a table as an event of this run; call it before the table's materialisation."""
+def health_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig) -> TableHealth | None:
+    """What a run finds of a table at its end; None, and a warning, where that fails: the work is done all the same."""
+    try:
+        automation = automation_of(context.instance, location_of(context.run))
+        return see(catalog, config, datetime.now(UTC), automation=automation)
+    except Exception as error:  # noqa: BLE001 - the sensor check_radar looks soon
+        context.log.warning(f"The health of {config.identifier} could not be determined: {error}")
+        return None
+
+
+def write_checks(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig, health: TableHealth | None = None
+) -> None:
+    """Write every check of a table as an event of this run; call it before the table's materialisation.
+
+    `health`: what was just found of the table; None: it is looked at here.
+    """
     spot = keys.spot_of(config)
     if config.grouped:
         return  # the checks are of its database, and the sensor check_radar judges that
     try:
-        automation = automation_of(context.instance, location_of(context.run))
-        judgements = look_at(catalog, config, datetime.now(UTC), automation=automation)
-        found = [evaluation(spot, judgement) for judgement in judgements]
+        health = health or health_of(context, catalog, config)
+        found = [] if health is None else [evaluation(spot, judgement) for judgement in health.judgements]
         for event in (*found, *repeated_checks(context.instance, [spot])):
             context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
     except Exception as error:  # noqa: BLE001 - the work is done; the sensor check_radar writes the checks soon

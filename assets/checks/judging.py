@@ -44,7 +44,7 @@ from paimon_maintenance.assets.warehouse.holdings import no_table, read_holdings
 # The search for a state to go back to reads manifests; a sensor's tick has no time for more of them.
 _SEARCHED_BYTES = 8 << 20
 # Nor for the states of more snapshots than these.
-_STATES_READ = 256
+_STATES_READ = 128
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.checks.judging import TableHealth
 from paimon_maintenance.assets.pages.catalogue import column_lineage, columns_metadata
 from paimon_maintenance.assets.pages.health import health_page
 from paimon_maintenance.assets.pages.holders import IN_RUNS, OrphansOf, holders_page, who_holds
@@ -37,13 +38,14 @@ def closing_page(
     table: Table,
     shape: TableShape,
     summary: RunSummary,
+    health: TableHealth | None,
 ) -> dict[str, Any]:
     """All that a run shows of a table at its end: health, who holds bytes, numbers, what its steps did, columns.
 
-    Args: `summary`: of the run.
+    Args: `summary`: of the run; `health`: what was just found of the table.
     """
     return {
-        **health_page(context, catalog, config, shape),
+        **({} if health is None else health_page(context, catalog, config, shape, health)),
         **holders_page(who_holds(OrphansOf(context.instance), catalog, table, IN_RUNS, context.log.warning)),
         **closing_metadata(table, shape, summary),
         **columns_metadata(config, table.schema),

@@ -12,7 +12,7 @@ import dagster as dg
 
 from maintenance.project.config import Project
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.table_of_run import is_of_database, table_of
+from paimon_maintenance.assets.project.table_of_run import is_of_database, small_tables_of, table_of
 
 # The actions with a job for each table: its name says which.
 _TABLE_ACTIONS = ("maintain", "refresh", "compact", "expire", "ingest", "audit", "fsck", keys.PROVE)
@@ -39,6 +39,8 @@ def tables_of(run: dg.DagsterRun) -> frozenset[str]:
         return frozenset([table])
     if table and (run.job_name in _OF_ANY_TABLE or is_of_database(run)):
         return frozenset([table])
+    if run.job_name == keys.COMPACT_SMALL:
+        return small_tables_of(run)
     checks = run.asset_check_selection or ()
     selected = [*(run.asset_selection or ()), *(check.asset_key for check in checks)]
     if run.job_name != _ASSETS or any(len(key.path) < len(("database", "table")) for key in selected):

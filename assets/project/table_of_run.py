@@ -10,6 +10,8 @@ from maintenance.project.config import TableConfig
 from paimon_maintenance.assets import keys
 
 TABLE = "paimon/table"
+FAILED_TABLES = "paimon/failed_tables"
+"""The tag of a run over many tables that names those that have failed, separated by commas."""
 _PARTITION = "dagster/partition"
 _NAME = re.compile(r"\w+\.\w+", re.ASCII)
 
@@ -25,6 +27,17 @@ def table_of(run: dg.DagsterRun) -> str:
     if isinstance(named, str) and named:
         return named
     return run.tags.get(_PARTITION, "") if is_of_database(run) else ""
+
+
+def small_tables_of(run: dg.DagsterRun) -> frozenset[str]:
+    """The tables that a run of `keys.COMPACT_SMALL` is given by name; empty: it is none, or has a pattern."""
+    if run.job_name != keys.COMPACT_SMALL:
+        return frozenset()
+    config: Any = run.run_config
+    for part in ("ops", keys.IN_TURN, "config", "tables"):
+        config = config.get(part) if isinstance(config, Mapping) else None
+    names = [name for name in config or () if isinstance(name, str)]
+    return frozenset(names) if all(map(_NAME.fullmatch, names)) else frozenset()
 
 
 def is_of_database(run: dg.DagsterRun) -> bool:

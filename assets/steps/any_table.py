@@ -19,11 +19,11 @@ from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS, LongCheck
 from paimon_maintenance.assets.dagster_release import InstanceConcurrencyContext, of_partition
-from paimon_maintenance.assets.project.table_of_run import TABLE
-from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_parts
+from paimon_maintenance.assets.project.table_of_run import FAILED_TABLES, TABLE
+from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_parts, refuse_if_cancelled
 from paimon_maintenance.assets.runs.history import keep_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
-from paimon_maintenance.assets.steps.chain import EXPIRY, NamedOp, applies
+from paimon_maintenance.assets.steps.chain import NamedOp, applies
 from paimon_maintenance.assets.steps.config import TablesConfig
 from paimon_maintenance.assets.steps.ops import BEFORE, ChainOp, failing, known_table, matching_tables, record_state
 from paimon_maintenance.assets.steps.step import Step, run_step
@@ -37,8 +37,8 @@ class ChooseConfig(dg.Config):
     table: str = Field(description="database.table, one of the tables in Dagster, such as sales.orders.")
 
 
-class ExpireTablesConfig(TablesConfig):
-    """Which tables to expire."""
+class InTurnConfig(TablesConfig):
+    """Which tables to work on."""
 
     dry_run: bool = Field(default=False, description="Only show what would be done, and store a plan for each table.")
 
@@ -78,43 +78,31 @@ class AnyTable:
 
         return [of(check) for check in LONG_CHECKS if check.action == action and any(map(check.applies, self.tables))]
 
-    def expire_tables(self) -> dg.OpDefinition:
-        """An op that expires all tables, one after the other. One that fails does not block the others."""
+    def in_turn(self, name: str, description: str, action: str, steps: Sequence[Step]) -> dg.OpDefinition:
+        """An op that takes some steps on many tables, one table after the other: what a run costs is paid once.
+
+        A table that fails does not stop the others; the run's tag names those that have failed.
+        """
 
         @dg.op(
-            name="expire_tables",
-            description="Expires partitions, snapshots and tags of tables. A failing table does not stop the others.",
+            name=name,
+            description=description,
             out=dg.Out(dg.Nothing),
             required_resource_keys={"catalog", "spark"},
         )
-        def expired(context: dg.OpExecutionContext, config: ExpireTablesConfig) -> None:
+        def worked_on(context: dg.OpExecutionContext, config: InTurnConfig) -> None:
             with as_dagster_failure(context):
-                tables = matching_tables(self.tables, config, "expire_tables")
-                outcomes = {table.identifier: self._expired(context, table, config.dry_run) for table in tables}
-                failed = [name for name, error in outcomes.items() if error is not None]
-                context.add_output_metadata({"tables": len(tables), "tables that failed": len(failed)})
+                outcomes: dict[str, PaimonError | None] = {}
+                for table in matching_tables(self.tables, config, name):
+                    refuse_if_cancelled(context.instance, context.run_id)
+                    outcomes[table.identifier] = _taken(context, table, action, steps, dry_run=config.dry_run)
+                failed = [table for table, error in outcomes.items() if error is not None]
+                if failed:
+                    context.instance.add_run_tags(context.run_id, {FAILED_TABLES: ",".join(failed)})
+                context.add_output_metadata({"tables": len(outcomes), "tables that failed": len(failed)})
                 check_parts(outcomes, "tables")
 
-        return expired
-
-    def _expired(self, context: dg.OpExecutionContext, table: TableConfig, dry_run: bool) -> PaimonError | None:
-        """Expire a table; returns what went wrong."""
-        catalog, summary = context.resources.catalog, RunSummary(table=table.identifier)
-        quiet: Any = _OfOneTable(context)
-        try:
-            with holding(context, table):
-                for step in EXPIRY:
-                    if applies(step, table):
-                        config = step.config(dry_run=dry_run or summary.is_dry)
-                        summary = run_step(step, step.work(quiet, table, config), summary)
-                if summary.steps:
-                    record_state(context, catalog, table, summary)
-        except Exception as error:  # noqa: BLE001 - a table that fails must not block the others
-            found = as_paimon_error(error, f"expiry of {table.identifier}")
-            context.log.error(f"{table.identifier} could not be expired: {found}")
-            keep_failure(context, catalog, table.identifier, "expire", dg.Failure(str(found)))
-            return found
-        return None
+        return worked_on
 
     def _first(
         self,
@@ -149,6 +137,28 @@ class AnyTable:
         if op.name not in self._made:
             self._made[op.name] = op.definition(compute, f"any_table__{op.name}", ins)
         return self._made[op.name]
+
+
+def _taken(
+    context: dg.OpExecutionContext, table: TableConfig, action: str, steps: Sequence[Step], *, dry_run: bool
+) -> PaimonError | None:
+    """Take the steps that a table has; returns what went wrong. `action`: what they are called together."""
+    catalog, summary = context.resources.catalog, RunSummary(table=table.identifier)
+    quiet: Any = _OfOneTable(context)
+    try:
+        with holding(context, table):
+            for step in steps:
+                if applies(step, table):
+                    config = step.config(dry_run=dry_run or summary.is_dry)
+                    summary = run_step(step, step.work(quiet, table, config), summary)
+            if summary.steps:
+                record_state(context, catalog, table, summary)
+    except Exception as error:  # noqa: BLE001 - a table that fails must not block the others
+        found = as_paimon_error(error, f"{action} of {table.identifier}")
+        context.log.error(f"{table.identifier}: {action} has failed: {found}")
+        keep_failure(context, catalog, table.identifier, action, dg.Failure(str(found)))
+        return found
+    return None
 
 
 def _chosen(context: dg.OpExecutionContext, table: TableConfig, _: RunSummary) -> dg.Output[RunSummary]:

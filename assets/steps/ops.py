@@ -18,7 +18,7 @@ from maintenance.errors import NotFoundError, OptionError
 from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape, table_shape
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import write_checks
+from paimon_maintenance.assets.checks.closing import health_of, write_checks
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
@@ -214,6 +214,7 @@ def _closed(
     opened = catalog.get_table(table.identifier).of_run(context.run_id)
     shape = table_shape(opened)
     keep_summary(context, catalog, table.identifier, shape, summary)
-    page = closing_page(context, catalog, table, opened, shape, summary)
-    write_checks(context, catalog, table)
+    health = health_of(context, catalog, table)
+    page = closing_page(context, catalog, table, opened, shape, summary, health)
+    write_checks(context, catalog, table, health)
     return page, data_version(opened, shape.snapshot_id)

@@ -172,9 +172,18 @@ class Manifests:
     def file_names(self, meta: ManifestFileMeta) -> pa.Array:
         """Names of all files that a manifest adds or deletes and of those beside them. Errors as of `read_manifest`."""
         path = self.paths.manifest(meta.file_name)
-        columns = decode_manifest(self._read(meta.file_name, meta.file_size), path)
+        columns = self._kept(path)
+        if columns is None:
+            columns = decode_manifest(self._read(meta.file_name, meta.file_size), path)
+        check_size(meta.file_size, columns.file_size, path)
         meta.counts.check(columns.counts, path)
         return columns.file_names
+
+    def _kept(self, path: str) -> ManifestColumns | None:
+        """A manifest that this process has decoded already and still holds."""
+        settings = self.file_io.cache
+        version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
+        return None if version is None else metadata_cache(settings).manifests.get(path, version)
 
     def reading(self, snapshot: Snapshot, *, changes: bool = False) -> AbstractContextManager[None]:
         """Errors inside are `ExpiredError` if the snapshot is gone by then. `changes`: as of `unless_expired`."""

@@ -60,18 +60,20 @@ class TableShape:
 
 @dataclass(frozen=True, slots=True)
 class LiveRuns:
-    """Of a snapshot: `files`: how many are live; `sorted_runs_max`: in the bucket that has most."""
+    """Of a snapshot: `files`: how many are live; `sorted_runs_max`: in the bucket that has most; `bytes`: of all."""
 
     snapshot_id: int | None
     files: int
     sorted_runs_max: int
+    bytes: int
 
     @classmethod
     def of(cls, table: Table, snapshot: Snapshot | None) -> "LiveRuns":
         """What the manifests say. Nothing else is asked for, unlike for `table_shape`."""
         groups = [] if snapshot is None else live_sizes(table.manifests.live_columns(snapshot))
         runs = _runs(groups).values()
-        return cls(None if snapshot is None else snapshot.id, sum(g.files for g in groups), max(runs, default=0))
+        files, size = sum(group.files for group in groups), sum(group.bytes for group in groups)
+        return cls(None if snapshot is None else snapshot.id, files, max(runs, default=0), size)
 
 
 @reads_again

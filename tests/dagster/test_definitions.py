@@ -64,6 +64,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
         "apply_plan",
         "approve_plan",
         "compact_database",
+        "compact_small_tables",
         "audit_shop_orders",
         "ingest_shop_orders",
         *(f"{action}_{table}" for action in ("maintain", "compact", "expire", "fsck", "prove") for table in tables),

@@ -14,15 +14,18 @@ from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.operations.compaction.compact import compact
 from maintenance.project.config import Project, load_project
 from maintenance.project.policies import CompactionPolicy
+from maintenance.types.arrow import arrow_type
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.scope import tables_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing
 from paimon_maintenance.definitions import build_definitions
+from paimon_maintenance.sensors import latest
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.latest import NewestState, cursor_of, due, in_progress
 from tests.dagster.conftest import checks_of, definitions_of, evaluate
 from tests.foreign_commits import foreign_compaction, foreign_write, store
-from tests.tables import live
+from tests.tables import create_table, live
 
 
 @pytest.fixture
@@ -339,3 +342,74 @@ def test_compaction_gives_way_to_the_writers_of_another_engine(project: Project,
     store(table, replace(snapshot, time_millis=snapshot.time_millis - 121_000))
     (request,) = tick(project, instance, data.cursor).run_requests
     assert request.run_key.startswith("shop.orders@3@")
+
+
+def many_small(tmp_path: Path) -> Project:
+    """Six tables that are due, as they are in tables.yaml."""
+    described = []
+    for number in range(6):
+        name = f"db.t{number}"
+        table = create_table(tmp_path, name=name, options={"bucket": "1", "write-only": "true"})
+        for _ in range(3):
+            table.write_arrow(rows_of(table))
+        described.append({"identifier": name, "compaction": {"trigger": 3}})
+    described[0]["spark_options"] = {"spark.sql.shuffle.partitions": "1"}
+    return Project.model_validate({"warehouse": str(tmp_path), "spark": {"engine": "embedded"}, "tables": described})
+
+
+def rows_of(table: Any) -> pa.Table:
+    types = {field.name: arrow_type(field.type) for field in table.schema.fields}
+    return pa.table({name: pa.array([None if name != "id" else 1], kind) for name, kind in types.items()})
+
+
+def test_many_small_tables_that_are_due_share_a_run_which_compacts_each(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    project = many_small(tmp_path)
+    data = tick(project, instance)
+    alone, *shared = data.run_requests
+    assert alone.job_name == "compact_db_t0", "its Spark has settings of its own"
+    names = [f"db.t{number}" for number in range(1, 6)]
+    assert {request.job_name for request in shared} == {"compact_small_tables"}
+    assert [request.run_config["ops"]["small_tables"]["config"]["tables"] for request in shared] == [
+        ["db.t1", "db.t2"], ["db.t3", "db.t4"], ["db.t5"],
+    ]  # fmt: skip
+    assert len({request.run_key for request in shared}) == len(shared)
+    config = {"ops": {"small_tables": {"config": {"tables": names}}}}
+    definitions = build_definitions(project)
+    job = definitions.resolve_job_def("compact_small_tables")
+    run = instance.create_run_for_job(job, run_config=config, status=dg.DagsterRunStatus.STARTED)
+    assert in_progress(instance, project.tables) == set(names)
+    assert tables_of(run) == set(names)
+    damaged = PaimonCatalog(warehouse=project.warehouse).get_table("db.t3")
+    data_file = next(Path(damaged.location).rglob("data-*"))
+    content = data_file.read_bytes()
+    data_file.write_bytes(b"no data")
+    result = job.execute_in_process(config, instance=instance, raise_on_error=False)
+    assert not result.success, "a table that fails is told of"
+    assert result.dagster_run.run_id != run.run_id
+    events = {name: instance.get_latest_materialization_event(keys.asset_key(name)) for name in names}
+    reported = {name for name, event in events.items() if event is not None}
+    assert reported == {*names} - {"db.t3"}, "the others are compacted, and reported to their assets"
+    catalog = PaimonCatalog(warehouse=project.warehouse)
+    assert {name: len(live(catalog.get_table(name))) for name in names} == {
+        "db.t1": 1, "db.t2": 1, "db.t3": 3, "db.t4": 1, "db.t5": 1,
+    }  # fmt: skip
+    data_file.write_bytes(content)
+    instance.report_run_canceled(run)
+    for name in names:
+        for _ in range(3):
+            catalog.get_table(name).write_arrow(rows_of(catalog.get_table(name)))
+    again = tick(project, instance, data.cursor)
+    assert [request.job_name for request in again.run_requests] == [f"compact_db_t{n}" for n in range(1, 6)], (
+        "one that has failed gets a run of its own, and of the others there are few"
+    )
+
+
+def test_large_tables_do_not_share_a_run(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = many_small(tmp_path)
+    monkeypatch.setattr(latest, "_SMALL_BYTES", 10)
+    jobs = {request.job_name for request in tick(project, instance).run_requests}
+    assert jobs == {f"compact_db_t{number}" for number in range(6)}

@@ -13,7 +13,7 @@ import yaml
 from maintenance.project.config import Project, load_project
 from maintenance.spark.parent import end_with_parent
 from paimon_maintenance.assets.project.environment import FOLDER
-from paimon_maintenance.assets.ui import run_workers
+from paimon_maintenance.run_launcher import parent
 from tests.soak.workload import COLUMNS, names
 
 TRIGGER = 5
@@ -70,13 +70,36 @@ def command(name: str, *arguments: str) -> Sequence[str]:
 
 
 @contextmanager
+def _parent_of_runs(folder: Path, variables: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """What forks the runs; yields the variable by which the daemon finds it."""
+    if parent.unusable() is not None:
+        yield {}
+        return
+    address = str(folder / "runs")
+    with (folder / "runs.log").open("wb") as output:
+        process = subprocess.Popen(
+            parent.command(address),
+            env=variables,
+            cwd=FOLDER,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
+        )
+        try:
+            yield {parent.SOCKET_VARIABLE: address}
+        finally:
+            process.terminate()
+            process.wait(_STOP_SECONDS)
+
+
+@contextmanager
 def daemon(folder: Path, found: Mapping[str, str]) -> Iterator[None]:
-    """Dagster's daemon, with compaction by sensor and expiry by schedule switched on; runs are forked, as of `make ui`."""
+    """Dagster's daemon, with compaction by sensor and expiry by schedule on; runs are forked, as by `make ui`."""
     switches = [("sensor", "start", "latest_snapshots"), ("schedule", "start", "daily_expiry")]
     variables = environment(folder, found)
     for switch in switches:
         subprocess.run(command("dagster", *switch), env=variables, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
-    with run_workers(variables) as workers, (folder / "daemon.log").open("wb") as output:
+    with _parent_of_runs(folder, variables) as workers, (folder / "daemon.log").open("wb") as output:
         process = subprocess.Popen(
             command("dagster-daemon", "run"),
             env={**variables, **workers},

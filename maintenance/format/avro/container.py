@@ -101,7 +101,7 @@ class AvroColumns:
 
     @classmethod
     def parts(cls, data: bytes, at_least: int) -> "Iterator[AvroColumns | None]":
-        """Some blocks of a file at a time, of so many stored bytes but for the last ones; None as of `open`, at the end.
+        """Some blocks at a time, of so many stored bytes but for the last ones; None as of `open`, at the end.
 
         A file without blocks has one part.
         """

@@ -37,7 +37,7 @@ def test_sorted_runs_and_what_a_merge_frees(tmp_path: Path) -> None:
     assert (shape.files, shape.buckets, shape.level0_files, shape.level0_rows) == (6, 2, 4, 4)
     runs = [len(files) for files in levels.values()]
     assert (shape.sorted_runs_max, shape.sorted_runs_avg) == (max(runs), 3.0)
-    assert LiveRuns.of(table, table.latest_snapshot()) == LiveRuns(shape.snapshot_id, 6, max(runs))
+    assert LiveRuns.of(table, table.latest_snapshot()) == LiveRuns(shape.snapshot_id, 6, max(runs), shape.bytes)
     assert shape.bytes == sum(size for files in levels.values() for _, size in files)
     # One retraction of some two hundred rows may take as much again.
     assert sum(waiting) <= shape.mergeable_bytes < sum(waiting) + shape.bytes // 50
