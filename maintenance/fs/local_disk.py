@@ -9,6 +9,7 @@ folder is flushed. What fails on the way leaves no file behind.
 import errno
 import logging
 import os
+import threading
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from functools import cache, partial
 from maintenance.errors import WriteError, storage_fix
 
 _LOG = logging.getLogger(__name__)
-_THREADS = 32
+_THREADS, _NAME = 32, "flushing"
 # File systems that cannot flush a folder, or do not need it, answer so.
 _CANNOT_FLUSH_FOLDERS = frozenset((errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM))
 
@@ -153,8 +154,10 @@ def flush_folders(folders: Iterable[str]) -> None:
 
 def _at_once(flushes: Sequence[Callable[[], None]]) -> None:
     """Several at the same time, which a disk writes together. Raises: OSError of the first one that fails."""
-    if len(flushes) == 1:
-        flushes[0]()
+    # A thread of these that waited for another could wait for ever: there may be none left.
+    if len(flushes) == 1 or threading.current_thread().name.startswith(_NAME):
+        for flush in flushes:
+            flush()
         return
     for done in [_threads(os.getpid()).submit(flush) for flush in flushes]:
         done.result()
@@ -163,7 +166,7 @@ def _at_once(flushes: Sequence[Callable[[], None]]) -> None:
 @cache
 def _threads(_: int) -> ThreadPoolExecutor:
     """Those of a process, by its id: to start some for each commit takes longer than a flush. A fork needs its own."""
-    return ThreadPoolExecutor(_THREADS, "flushing")
+    return ThreadPoolExecutor(_THREADS, _NAME)
 
 
 def make_folders(folder: str) -> None:
