@@ -67,10 +67,10 @@ def changed_fields(table: Table, changes: Sequence[ColumnChange]) -> Sequence[Da
 
 
 def change_columns(session: "SessionState", path: tuple[str, ...], changes: Sequence[ColumnChange]) -> None:
-    """Make the changes. Raises: as of ALTER TABLE."""
+    """Make the changes, on the branch that is set. Raises: as of ALTER TABLE."""
     if changes:
-        name = session.table_name(path)
-        session.catalog_of(name.catalog).change_table(name.identifier, changes)
+        catalog = session.catalog_of(session.table_name(path).catalog)
+        catalog.change_table(session.identifier_of_branch(path), changes)
 
 
 def _stored(kind: DataType) -> DataType:

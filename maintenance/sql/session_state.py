@@ -12,6 +12,7 @@ from maintenance.metadata.zone import local_zone
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.identifier import SYS
 from maintenance.metastore.view import View
+from maintenance.options.table import BRANCH
 from maintenance.spark.engine import ENGINE, Engine, EngineKind
 from maintenance.sql import zones
 from maintenance.sql.dialects import Flink, PaimonSpark, check_parser
@@ -19,7 +20,7 @@ from maintenance.sql.names import TableName
 from maintenance.sql.place import unknown
 from maintenance.sql.query.relations import Readable
 from maintenance.sql.session_spark import Running, SessionEngine, SessionSpark
-from maintenance.sql.settings import is_of_tables, table_settings
+from maintenance.sql.settings import chooses_rows, is_of_tables, table_settings
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
@@ -142,6 +143,15 @@ class SessionState:
         """The dynamic options that are set for a table."""
         return table_settings(self.settings_of_tables, self.table_name(path))
 
+    def change_options(self, path: tuple[str, ...]) -> dict[str, str]:
+        """Those for a statement that changes a table, which always starts from its newest rows."""
+        return {key: value for key, value in self.read_options(path).items() if not chooses_rows(key)}
+
+    def identifier_of_branch(self, path: tuple[str, ...]) -> str:
+        """A table's name within its catalog, with the branch that a setting puts in its place."""
+        name, branch = self.table_name(path).identifier, self.read_options(path).get(BRANCH.key)
+        return name if branch is None or "$" in path[-1] else f"{name}$branch_{branch}"
+
     @property
     def settings_of_tables(self) -> dict[str, str]:
         """The settings that are options of tables."""
@@ -240,6 +250,10 @@ class SessionState:
         if isinstance(table, FolderTable):
             raise table.refused("no snapshots, and so nothing to update, compact, tag, branch or roll back")
         return table if self.run is None else table.of_run(self.run)
+
+    def changed(self, path: tuple[str, ...]) -> Table:
+        """A table that a statement changes, with the options that are set for it. Raises: as of `table`."""
+        return self.table(path).copy(self.change_options(path))
 
     def writable(self, path: tuple[str, ...]) -> CatalogTable | FormatTable:
         """A table that takes rows. Raises: NotFoundError; SqlError: it is a system table; UnsupportedError."""

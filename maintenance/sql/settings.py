@@ -11,7 +11,7 @@ from maintenance.options.known import check_set, known_options, state_of
 from maintenance.spelling import suggestion
 from maintenance.sql.names import TableName
 
-_OF_SOME, _OF_SPARK = "paimon.", "spark.paimon."
+_OF_SOME, _OF_SPARK, _OF_LOG = "paimon.", "spark.paimon.", "log."
 MERGES_SCHEMA = "spark.paimon.write.merge-schema"
 WIDENS_TYPES = f"{MERGES_SCHEMA}.type-widening"
 WIDENS_WITH_LOSS = f"{MERGES_SCHEMA}.explicit-cast"
@@ -37,6 +37,11 @@ def table_settings(settings: Mapping[str, str], name: TableName) -> dict[str, st
             if key not in weighted or weighted[key][0] <= weight:
                 weighted[key] = weight, value
     return {key: value for key, (_, value) in weighted.items()}
+
+
+def chooses_rows(key: str) -> bool:
+    """Whether an option of a table says which of its rows a read returns, rather than how it is read or written."""
+    return key.removeprefix(_OF_LOG).startswith(("scan.", "incremental-"))
 
 
 def check_option(setting: str, value: str) -> None:

@@ -142,7 +142,7 @@ class DropPartitions:
     if_exists: bool
 
     def run(self, session: "SessionState") -> Result:
-        table = session.writable(self.path)
+        table = session.writable(self.path).copy(self._options(session))
         if isinstance(table, FormatTable):
             plain = [plain_spec(table, spec) for spec in self.specs]
             table.drop_partitions(plain, ignore_if_not_exists=self.if_exists)
@@ -155,9 +155,13 @@ class DropPartitions:
         # Plans know all operations, which take long to import.
         from maintenance.operations.rows.drop_partitions import OPERATION as DROP_PARTITIONS
 
-        table = session.table(self.path)
+        table = session.table(self.path).copy(self._options(session))
         specs, ignores_missing = self._chosen(session, table)
         return DROP_PARTITIONS.dry_run(table, partitions=specs, ignore_if_not_exists=ignores_missing)
+
+    def _options(self, session: "SessionState") -> dict[str, str]:
+        """The options that are set for the table. In Flink its catalog drops partitions, which knows of none."""
+        return session.change_options(self.path) if session.dialect == "spark" else {}
 
     def _chosen(self, session: "SessionState", table: Table) -> tuple[list[PartitionValue], bool]:
         """The partitions, and whether they need not be there.

@@ -21,7 +21,7 @@ class Analyze:
     columns: tuple[str, ...] | None = ()
 
     def run(self, session: "SessionState") -> Result:
-        analyze_table(session.table(self.path), columns=self.columns, all_columns=self.columns is None)
+        analyze_table(session.changed(self.path), columns=self.columns, all_columns=self.columns is None)
         return Result()
 
 

@@ -47,7 +47,7 @@ class CopyIntoTable:
         # Readers of files take long to import.
         from maintenance.sql.copying.loading import Load, load
 
-        table = session.table(self.path)
+        table = session.changed(self.path)
         assert isinstance(table, CatalogTable)
         pattern = self.clauses.get("PATTERN")
         try:

@@ -90,7 +90,7 @@ class Truncate:
     partition: Written | None
 
     def run(self, session: "SessionState") -> Result:
-        table = session.writable(self.path)
+        table = session.writable(self.path).copy(session.change_options(self.path))
         if self.partition is None:
             table.truncate()
         elif isinstance(table, FormatTable):
@@ -105,7 +105,7 @@ class Truncate:
     def plan(self, session: "SessionState") -> "StoredPlan":
         from maintenance.operations.rows.truncate import OPERATION
 
-        table = session.table(self.path)
+        table = session.changed(self.path)
         chosen = None if self.partition is None else partition_of(table, self.partition, session.zone)
         return OPERATION.dry_run(table, partition=chosen)
 

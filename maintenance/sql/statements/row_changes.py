@@ -56,7 +56,7 @@ class Delete:
 
     def run(self, session: "SessionState") -> Result:
         session = session.writing
-        table = session.table(self.path)
+        table = self.target(session)
         where = self._condition(session, table)
         if self._is_simple(session, table, where):
             delete(session.spark, table, where, zone=session.zone)
@@ -66,14 +66,15 @@ class Delete:
 
     def plan(self, session: "SessionState") -> "StoredPlan":
         session = session.writing
-        table = session.table(self.path)
+        table = self.target(session)
+        # A plan of the operation would not keep the options that are set.
         where = self._condition(session, table)
-        if self._is_simple(session, table, where):
+        if not table.dynamic_options and self._is_simple(session, table, where):
             return DELETE.dry_run(table, Run(session.spark), where=where, zone=session.zone)
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:
-        return session.table(self.path)
+        return session.changed(self.path)
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         clause = RowClause("matched", "delete", condition=self.where)
@@ -118,13 +119,13 @@ class Update:
         session = session.writing
         table = self.target(session)
         texts, where = self._texts(session, table)
-        if self._is_simple(session, table, texts, where):
+        if not table.dynamic_options and self._is_simple(session, table, texts, where):
             run = Run(session.spark)
             return UPDATE.dry_run(table, run, assignments=texts, where=where, zone=session.zone)
         return _plan(session, table, self)
 
     def target(self, session: "SessionState") -> Table:
-        return session.table(self.path)
+        return session.changed(self.path)
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         values = self._values(table)
@@ -204,7 +205,7 @@ class Merge:
         return _plan(session, self.target(session), self)
 
     def target(self, session: "SessionState") -> Table:
-        return session.table(tuple(part.name for part in self.tree.this.parts))
+        return session.changed(tuple(part.name for part in self.tree.this.parts))
 
     def carry_out(self, session: "SessionState", table: Table, writer: ChangeWriter) -> RowChangeReport:
         target, using, on = self.tree.this, self.tree.args["using"], self.tree.args["on"]

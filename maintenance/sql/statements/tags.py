@@ -22,7 +22,7 @@ class ShowTags:
     path: tuple[str, ...]
 
     def run(self, session: "SessionState") -> Result:
-        return Result.of_texts(("tag",), [(name,) for name in sorted(session.table(self.path).tags.names())])
+        return Result.of_texts(("tag",), [(name,) for name in sorted(session.changed(self.path).tags.names())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class WriteTag:
     must_exist: bool = False
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
+        table = session.changed(self.path)
         if not self.must_exist:
             try:
                 create_tag(
@@ -63,7 +63,7 @@ class RenameTag:
     new: str
 
     def run(self, session: "SessionState") -> Result:
-        rename_tag(session.table(self.path), self.name, self.new)
+        rename_tag(session.changed(self.path), self.name, self.new)
         return Result()
 
 
@@ -75,7 +75,7 @@ class DeleteTag:
     names: tuple[str, ...]
 
     def run(self, session: "SessionState") -> Result:
-        table = session.table(self.path)
+        table = session.changed(self.path)
         delete_tag(table, *(name for name in self.names if table.tags.find(name) is not None))
         return Result()
 
