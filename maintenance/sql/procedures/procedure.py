@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from maintenance.errors import PaimonError, SqlError
+from maintenance.errors import OptionError, PaimonError, SqlError
 from maintenance.fs.file_io import FileIO
 from maintenance.metastore.warehouse import known_folder
 from maintenance.operations.bin.run import BinRun
@@ -188,17 +188,25 @@ class Procedure:
         )
 
     def _requests(self, call: Call, place: Any) -> list[Any]:
-        """The request of a call; several if a parameter of which each value is one has several."""
+        """The request of a call; several if a parameter of which each value is one has several.
+
+        Raises: OptionError: two arguments give the same field.
+        """
         fields: dict[str, Any] = dict(call.beside)
+        givers: dict[str, str] = {}
         several: Param | None = None
         for parameter in self.parameters:
             if parameter.name in call.values:
                 value = call.values[parameter.name]
                 several = parameter if parameter.is_each else several
-                if parameter.field:
-                    fields[parameter.field] = value
-                elif isinstance(value, dict) and parameter.name != OPTIONS:
-                    fields |= value
+                is_spread = isinstance(value, dict) and parameter.name != OPTIONS
+                chosen = {parameter.field: value} if parameter.field else value if is_spread else {}
+                twice = next((name for name in chosen if name in givers), None)
+                if twice is not None:
+                    problem = f"'{givers[twice]}' and '{parameter.name}' say the same"
+                    raise OptionError(problem, f"sys.{self.spelling.name}", "Give one of them.")
+                givers |= dict.fromkeys(chosen, parameter.name)
+                fields |= chosen
             elif parameter.of_call is not None:
                 fields[parameter.field] = parameter.of_call(place)
         if several is None:

@@ -219,6 +219,16 @@ def test_a_copy_gets_the_new_columns_of_its_source(tmp_path: Path) -> None:
         session.sql("CALL sys.copy('a', 'b', \"p = 'z'\")")
 
 
+def test_a_rollback_takes_no_two_snapshots(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (k INT)")
+    for number in range(3):
+        session.sql(f"INSERT INTO t VALUES ({number})")
+    with pytest.raises(SqlError, match="'version' and 'snapshot_id' say the same"):
+        session.sql("CALL sys.rollback(table => 't', version => '2', snapshot => 1)")
+    assert len(rows(session, "SELECT k FROM t")) == 3
+
+
 def test_merge_into_is_a_procedure(tmp_path: Path) -> None:
     """The example of Paimon's documents, and the clauses about rows that the source has not got."""
     session = Session({"warehouse": str(tmp_path)}, dialect="flink")
