@@ -147,10 +147,14 @@ class SessionState:
         """Those for a statement that changes a table, which always starts from its newest rows."""
         return {key: value for key, value in self.read_options(path).items() if not chooses_rows(key)}
 
+    def set_branch(self, path: tuple[str, ...]) -> str | None:
+        """The branch that a setting puts in a table's place. None: none is set, or the name has a branch."""
+        return None if "$" in path[-1] else self.read_options(path).get(BRANCH.key)
+
     def identifier_of_branch(self, path: tuple[str, ...]) -> str:
         """A table's name within its catalog, with the branch that a setting puts in its place."""
-        name, branch = self.table_name(path).identifier, self.read_options(path).get(BRANCH.key)
-        return name if branch is None or "$" in path[-1] else f"{name}$branch_{branch}"
+        name, branch = self.table_name(path).identifier, self.set_branch(path)
+        return name if branch is None else f"{name}$branch_{branch}"
 
     @property
     def settings_of_tables(self) -> dict[str, str]:

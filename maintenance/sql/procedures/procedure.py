@@ -56,8 +56,14 @@ class Call:
         return {name: self.values[name] for name in names if name in self.values}
 
     def table(self, *, plain: bool = False) -> "Table":
-        """The table, with the options of the call unless it is to be `plain`."""
-        table = self.session.table(path_of(self.values["table"]))
+        """The table, with the options of the call unless it is to be `plain`.
+
+        In Spark's dialect it is on the branch that is set. Source: Java `BaseProcedure.loadSparkTable` of Spark.
+        """
+        path = path_of(self.values["table"])
+        table, branch = self.session.table(path), self.session.set_branch(path)
+        if branch is not None and self.session.dialect == "spark":
+            table = table.on_branch(branch)
         return table if plain or not self.values.get(OPTIONS) else table.copy(self.values[OPTIONS])
 
     def done(self, *, nothing_to_do: bool = False) -> Result:

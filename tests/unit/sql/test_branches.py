@@ -80,6 +80,18 @@ def test_changes_of_rows_go_to_the_branch_that_is_set(
     assert on_the_branch.sql("SELECT * FROM t").to_arrow().to_pylist() == [{"k": 1, "v": "main", "p": 1}]
 
 
+def test_procedures_of_spark_are_called_on_the_branch_that_is_set(on_the_branch: Session) -> None:
+    on_the_branch.sql("CALL sys.create_tag('t', 'g')")
+    on_the_branch.sql("INSERT INTO t VALUES (3, 'three', 3)")
+    on_the_branch.sql("CALL sys.compact('t', order_strategy => 'none')")
+    on_the_branch.sql("CALL sys.rollback('t', 'g')")
+    rows = on_the_branch.sql("SELECT k FROM `t$branch_b` ORDER BY k").to_arrow().to_pylist()
+    assert rows == [{"k": 1}, {"k": 2}]
+    on_the_branch.sql("RESET spark.paimon.branch")
+    assert on_the_branch.sql("SELECT * FROM `t$tags`").to_arrow().num_rows == 0
+    assert on_the_branch.sql("SELECT * FROM `t$snapshots`").to_arrow().num_rows == 1
+
+
 def test_a_plan_of_a_delete_is_of_the_branch_that_is_set(on_the_branch: Session) -> None:
     plan = on_the_branch.plan("DELETE FROM t WHERE k = 1")
     on_the_branch.sql("RESET spark.paimon.branch")
