@@ -67,7 +67,9 @@ class Insert:
         if session.dialect == "spark":
             rows = filled_up(rows, table.schema.fields)
         if self.overwrites:
-            table.overwrite_arrow(rows, Overwrite(None if target is None else [target], self._dynamic(session)))
+            # Whatever the mode, files of partitions without new rows stay. Source: Java `FormatTableCommit`.
+            dynamic = True if target is None and isinstance(table, FormatTable) else self._dynamic(session)
+            table.overwrite_arrow(rows, Overwrite(None if target is None else [target], dynamic))
         elif isinstance(table, Table) and has_upserts(session, table):
             upsert(session, table, rows, self.cursor.source)
         elif rows.num_rows:

@@ -6,7 +6,7 @@ import pytest
 
 from maintenance.errors import PaimonError
 from maintenance.sql import Session
-from tests.format_table_statements import DIALECTS, KINDS, exercise
+from tests.format_table_statements import DIALECTS, KINDS, created, exercise, rows
 from tests.plain_tables import PlainCatalog
 
 
@@ -39,3 +39,14 @@ def test_sparks_separator_is_stored_and_paimons_is_read(tmp_path: Path) -> None:
     assert catalog.get_table("default.t").options["sep"] == ";"
     (file,) = tmp_path.rglob("*.csv")
     assert file.read_text().startswith("1,a;b")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_overwrite_keeps_partitions_without_new_rows(tmp_path: Path, dialect: str) -> None:
+    catalog = PlainCatalog.of(tmp_path)
+    catalog.create_database("db")
+    session = Session(catalog, dialect=dialect)  # type: ignore[arg-type]
+    created(session, "db.t", "csv")
+    session.sql("INSERT INTO db.t VALUES ('one', DATE '2024-01-01'), ('two', DATE '2024-01-02')")
+    session.sql("INSERT OVERWRITE db.t VALUES ('new', DATE '2024-01-02'), ('more', DATE '2024-01-03')")
+    assert rows(session, "db.t") == [("more", "2024-01-03"), ("new", "2024-01-02"), ("one", "2024-01-01")]
