@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from maintenance.catalog import Catalog, Schema
-from maintenance.errors import AlreadyExistsError, NotFoundError
+from maintenance.errors import AlreadyExistsError, NotFoundError, UnsupportedError
 from maintenance.fs.file_io import FileIO
 from maintenance.metadata.schemas import Schemas
 from maintenance.metastore.column_directives import named_by_options
@@ -97,6 +97,7 @@ class CreateTable:
             options=session.owned(_stored(schema.options, f"{catalog.warehouse}/{name.database}.db/{name.table}")),
         )
         if exists and self.replaces:
+            self._check_kind(catalog, name.identifier, schema)
             self._replace(catalog, name.identifier, schema)
             self._write(session, rows)
         elif rows is None:
@@ -115,6 +116,13 @@ class CreateTable:
             table = session.writable(self.path)
             if rows.num_rows:
                 table.write_arrow(rows.rename_columns(list(table.schema.field_names)))
+
+    def _check_kind(self, catalog: Catalog, identifier: str, schema: Schema) -> None:
+        """Raises: SqlError: a table with snapshots would become plain files."""
+        kind = schema.options.get(table_options.TYPE.key)
+        if kind in (format_table.TYPE, object_table.TYPE) and isinstance(catalog.get_table(identifier), Table):
+            problem, fix = f"REPLACE does not make a '{kind}' of it", "Drop the table and create it."
+            raise self.cursor.error(problem, fix, token=self.cursor.words[0], kind=UnsupportedError)
 
     @staticmethod
     def _replace(catalog: Catalog, identifier: str, schema: Schema) -> None:

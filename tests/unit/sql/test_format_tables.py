@@ -50,3 +50,14 @@ def test_an_overwrite_keeps_partitions_without_new_rows(tmp_path: Path, dialect:
     session.sql("INSERT INTO db.t VALUES ('one', DATE '2024-01-01'), ('two', DATE '2024-01-02')")
     session.sql("INSERT OVERWRITE db.t VALUES ('new', DATE '2024-01-02'), ('more', DATE '2024-01-03')")
     assert rows(session, "db.t") == [("more", "2024-01-03"), ("new", "2024-01-02"), ("one", "2024-01-01")]
+
+
+@pytest.mark.parametrize(
+    "statement", ["REPLACE TABLE t (k INT) USING csv", "REPLACE TABLE t USING csv AS SELECT 2 AS k"]
+)
+def test_a_table_is_not_replaced_by_one_of_another_kind(tmp_path: Path, statement: str) -> None:
+    session = Session(PlainCatalog.of(tmp_path), dialect="spark")
+    session.sql("CREATE TABLE t AS SELECT 1 AS k")
+    with pytest.raises(PaimonError, match="REPLACE does not make a 'format-table' of it"):
+        session.sql(statement)
+    assert session.sql("SELECT k FROM t").to_arrow().to_pylist() == [{"k": 1}]
