@@ -25,6 +25,7 @@ from dagster._core.remote_origin import (
     RemoteRepositoryOrigin,
 )
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.storage.defs_state.base import set_defs_state_storage
 from dagster._core.storage.event_log.sqlite import SqliteEventLogStorage, sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from dagster._core.storage.schedules.sqlite import sqlite_schedule_storage
@@ -168,6 +169,13 @@ def _run_databases_copied() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SqliteEventLogStorage, "_initdb", copied)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_instance_is_left() -> Iterator[None]:
+    """Dagster remembers the instance that was entered last, also one that has gone since."""
+    with set_defs_state_storage(None):
         yield
 
 
