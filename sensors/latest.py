@@ -205,10 +205,17 @@ def _small(
     if len(tables) <= _ALONE:
         return ()
     over_many = instance.get_runs(dg.RunsFilter(job_name=keys.COMPACT_SMALL), limit=_RUNS_LOOKED_AT)
-    failed = {name for run in over_many for name in run.tags.get(FAILED_TABLES, "").split(",")}
+    failed = {name for run in over_many for name in _failed_in(run)}
     alike = [table.identifier for table in tables if not table.spark_options and table.identifier not in failed]
     small = [name for name in alike if states[name].full is None and states[name].bytes <= _SMALL_BYTES]
     return small if len(small) > _ALONE else ()
+
+
+def _failed_in(run: dg.DagsterRun) -> Sequence[str]:
+    """The tables that have failed in a run over several: all of them where it died before it could say which."""
+    if FAILED_TABLES in run.tags:
+        return run.tags[FAILED_TABLES].split(",")
+    return sorted(small_tables_of(run)) if run.status == dg.DagsterRunStatus.FAILURE else ()
 
 
 def _shares(tables: Sequence[str]) -> Sequence[Sequence[str]]:

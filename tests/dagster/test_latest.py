@@ -406,6 +406,18 @@ def test_many_small_tables_that_are_due_share_a_run_which_compacts_each(
     )
 
 
+def test_the_tables_of_a_shared_run_that_died_get_runs_of_their_own(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    project = many_small(tmp_path)
+    shared = [request for request in tick(project, instance).run_requests if request.job_name == keys.COMPACT_SMALL]
+    job = build_definitions(project).resolve_job_def(keys.COMPACT_SMALL)
+    run = instance.create_run_for_job(job, run_config=shared[0].run_config, status=dg.DagsterRunStatus.STARTED)
+    instance.report_run_failed(run)
+    jobs = {request.job_name for request in tick(project, instance).run_requests}
+    assert jobs == {f"compact_db_t{number}" for number in range(6)}, "two have failed, three are few"
+
+
 def test_large_tables_do_not_share_a_run(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
