@@ -371,7 +371,7 @@ def _line(action: Action, one: Candidate, expected: Estimate, said: tuple[str, s
 
 def not_measured(table: str, operation: str, why: str) -> FleetLine:
     """Something to do to a table whose gain nobody has added up. `why`: it is worth doing."""
-    return FleetLine(table, operation, "", Gain(), 0.0, Estimate(0.0, ""), 0, 0.0, NOW, why, None, purpose=why)
+    return replace(_without_turn(table, NOW, why), operation=operation, purpose=why)
 
 
 def _without_turn(table: str, decision: str, why: str, error: PaimonError | None = None) -> FleetLine:
