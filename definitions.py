@@ -41,13 +41,11 @@ from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.jobs import (
+    EXPIRE,
     any_table_jobs,
     check_job,
     compact_small_job,
     expire_job,
-    expire_table_job,
-    expire_tables_job,
-    expiry_graph,
     fleet_job,
     maintain_job,
     refresh_job,
@@ -204,11 +202,7 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
 
 def _expiry(loaded: _Loaded) -> dg.Definitions:
     """The daily expiry of all tables, and that of each."""
-    graphs = [expiry_graph(steps) for steps in loaded.steps]
-    expire = expire_job(graphs)
-    of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.own, graphs, strict=True)]
-    if loaded.alike:
-        expire = expire_tables_job(AnyTable(loaded.tables))
+    expire, of_tables = expire_job(loaded.tables), [steps_job(steps, EXPIRE) for steps in loaded.steps]
     daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables", loaded.project.warehouse)
     return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
 

@@ -50,8 +50,8 @@ def maintain_job(steps: TableSteps) -> Any:
 
 
 def steps_job(steps: TableSteps, action: str) -> dg.JobDefinition:
-    """The steps of an action alone: ``ingest`` or ``compact``."""
-    parts = steps.ingestion if action == "ingest" else steps.compaction
+    """The steps of an action alone: ``ingest``, ``compact`` or ``expire``."""
+    parts = {"ingest": steps.ingestion, "compact": steps.compaction, EXPIRE: steps.expiry}[action]
     return _chain_job(steps.table, action, (*parts, steps.record), TEXTS[action].format(steps.table.identifier))
 
 
@@ -68,27 +68,6 @@ def fleet_job() -> Any:
     """Write the page over all tables."""
     text = "Health of all tables, on one page; reads metadata alone."
     return _asset_job("fleet_summary", dg.AssetSelection.assets(keys.FLEET), text, {"paimon/action": "fleet"})
-
-
-def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
-    """The expiry of one table. The job of the table and the job of all tables share it: its name is unique."""
-    return _graph(keys.job(EXPIRE, steps.table.identifier), (*steps.expiry, steps.record))
-
-
-def expire_job(graphs: Sequence[dg.GraphDefinition]) -> dg.JobDefinition:
-    """Expire partitions, snapshots and tags of every table. A table that fails does not block the others."""
-
-    @dg.graph(name=EXPIRE)
-    def expire() -> None:
-        for graph in graphs:
-            graph()
-
-    return _job(expire, TEXTS[EXPIRE].format("every table"), {"paimon/action": EXPIRE})
-
-
-def expire_table_job(table: TableConfig, graph: dg.GraphDefinition) -> dg.JobDefinition:
-    """Expire partitions, snapshots and tags of one table."""
-    return _job(graph, TEXTS[EXPIRE].format(table.identifier), _tags(table, EXPIRE))
 
 
 def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
@@ -112,10 +91,10 @@ def _any_table_job(steps: AnyTable, action: str, parts: Sequence[NamedOp]) -> dg
     return _job(_graph(name, [steps.choose(), *parts]), text, {"paimon/action": action})
 
 
-def expire_tables_job(steps: AnyTable) -> dg.JobDefinition:
+def expire_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
     """Expire all tables, or those that its config names, in one run."""
     text = "Expires partitions, snapshots and tags of tables. A failing table does not stop the others."
-    return job_of_op(EXPIRE, steps.in_turn("expire_tables", text, EXPIRE, EXPIRY))
+    return job_of_op(EXPIRE, AnyTable(tables).in_turn("expire_tables", text, EXPIRE, EXPIRY))
 
 
 def compact_small_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:

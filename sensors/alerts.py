@@ -44,6 +44,7 @@ from paimon_maintenance.assets.checks.expiring import EXPIRY_DUE
 from paimon_maintenance.assets.checks.judgements import DESCRIPTIONS
 from paimon_maintenance.assets.checks.orphan_check import ORPHAN_BYTES
 from paimon_maintenance.assets.project.console_address import console_address
+from paimon_maintenance.assets.project.table_of_run import failed_tables_of
 from paimon_maintenance.assets.warehouse.configuration import CONFIGURATION
 from paimon_maintenance.sensors.recoveries import what_was_done
 from paimon_maintenance.sensors.routes import Routes, parse_reported, reported_text
@@ -110,18 +111,20 @@ def _job_of(run: dg.DagsterRun) -> str:
 
 
 def _whose(instance: DagsterInstance, run: dg.DagsterRun, names: Sequence[str]) -> tuple[str, ...]:
-    """The tables that a run failed for: the one it is about, or those whose steps failed; none if that is unclear."""
+    """The tables that a run failed for: those that it names, or those whose steps failed; none if that is unclear."""
     about = run.tags.get("paimon/table")
     if about:
         return (about,)
+    if failed := failed_tables_of(run):
+        return failed
     steps = {record.event_log_entry.step_key or "" for record in _failures(instance, run, _STEPS_LOOKED_AT)}
     return tuple(name for name in names if any(_is_of(step, name) for step in steps))
 
 
 def _is_of(step: str, table: str) -> bool:
-    """Whether a step is one of a table: of its asset, of the assets beside it, or of the expiry of all tables."""
+    """Whether a step is one of a table: of its asset, or of the assets next to it."""
     asset = keys.asset_key(table).to_python_identifier()
-    return step == asset or step.startswith((f"{asset}.", f"{asset}__", f"{keys.job('expire', table)}."))
+    return step == asset or step.startswith((f"{asset}.", f"{asset}__"))
 
 
 def _failures(instance: DagsterInstance, run: dg.DagsterRun, limit: int) -> Sequence[dg.EventLogRecord]:

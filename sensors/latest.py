@@ -38,6 +38,7 @@ from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.table_of_run import (
     FAILED_TABLES,
+    failed_tables_of,
     run_config,
     run_tags,
     small_tables_of,
@@ -214,7 +215,7 @@ def _small(
 def _failed_in(run: dg.DagsterRun) -> Sequence[str]:
     """The tables that have failed in a run over several: all of them where it died before it could say which."""
     if FAILED_TABLES in run.tags:
-        return run.tags[FAILED_TABLES].split(",")
+        return failed_tables_of(run)
     return sorted(small_tables_of(run)) if run.status == dg.DagsterRunStatus.FAILURE else ()
 
 

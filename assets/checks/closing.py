@@ -1,8 +1,8 @@
 """The checks of a table as the run that has changed it leaves them: written before the run's materialisation.
 
-Dagster shows a check as not evaluated once the asset has a newer materialisation of another run. So each run writes
-every check of its table again. What takes long to find out is not found out again: its last result is repeated, with
-the time at which it was found.
+Dagster shows a check as not evaluated once the asset has a newer materialisation of another run. So each run that
+materialises the table writes every check of it again. What takes long to find out is not found out again: its last
+result is repeated, with the time at which it was found. A run that observes the table writes what has changed alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,8 +31,8 @@ LONG = (FSCK, ORPHAN_BYTES, CHANGELOG_HOLDS, COMPACTIONS_PROVED)
 """Checks that read whole tables, or list all their folders."""
 EXAMINED = "examined at"
 # Dagster has no public names for the states of a check, nor for the records that it hands out.
-_FAILED = "FAILED"
-_SETTLED = ("SUCCEEDED", _FAILED)
+_PASSED, _FAILED = "SUCCEEDED", "FAILED"
+_SETTLED = (_PASSED, _FAILED)
 
 
 def health_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig) -> TableHealth | None:
@@ -62,6 +62,21 @@ def write_checks(
             context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
     except Exception as error:  # noqa: BLE001 - the work is done; the sensor check_radar writes the checks soon
         context.log.warning(f"The checks of {config.identifier} could not be written: {error}")
+
+
+def write_turned_checks(context: dg.OpExecutionContext, config: TableConfig, health: TableHealth | None) -> None:
+    """Write the checks of a table that fail, or failed before; none hides the others that a table has.
+
+    `health`: what was just found of the table; None: nothing could be.
+    """
+    if config.grouped or health is None:
+        return
+    spot = keys.spot_of(config)
+    before = latest_results(context.instance, [spot], [judgement.check for judgement in health.judgements])
+    passed = {check for (_, check), record in before.items() if record.status.name == _PASSED}
+    for judgement in health.judgements:
+        if not (judgement.passed and judgement.check in passed):
+            context.log_event(evaluation(spot, judgement))  # type: ignore[arg-type] # it takes evaluations, too
 
 
 def repeated_checks(

@@ -40,6 +40,11 @@ def small_tables_of(run: dg.DagsterRun) -> frozenset[str]:
     return frozenset(names) if all(map(_NAME.fullmatch, names)) else frozenset()
 
 
+def failed_tables_of(run: dg.DagsterRun) -> tuple[str, ...]:
+    """The tables that have failed in a run over many, as far as it could say it."""
+    return tuple(filter(None, run.tags.get(FAILED_TABLES, "").split(",")))
+
+
 def is_of_database(run: dg.DagsterRun) -> bool:
     """Whether it makes, or checks, a partition of a database's asset: a table."""
     checks = [check.asset_key for check in run.asset_check_selection or ()]

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 from pydantic import Field
@@ -19,13 +19,18 @@ from maintenance.spark.errors import as_paimon_error
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS, LongCheck
 from paimon_maintenance.assets.dagster_release import InstanceConcurrencyContext, of_partition
-from paimon_maintenance.assets.project.table_of_run import FAILED_TABLES, TABLE
-from paimon_maintenance.assets.runs.failures import as_dagster_failure, check_parts, refuse_if_cancelled
+from paimon_maintenance.assets.project.table_of_run import FAILED_TABLES, TABLE, failed_tables_of
+from paimon_maintenance.assets.runs.failures import (
+    as_dagster_failure,
+    check_parts,
+    refuse_if_cancelled,
+    worst_part,
+)
 from paimon_maintenance.assets.runs.history import keep_failure
 from paimon_maintenance.assets.runs.summary import RunSummary
 from paimon_maintenance.assets.steps.chain import NamedOp, applies
 from paimon_maintenance.assets.steps.config import TablesConfig
-from paimon_maintenance.assets.steps.ops import BEFORE, ChainOp, failing, known_table, matching_tables, record_state
+from paimon_maintenance.assets.steps.ops import BEFORE, ChainOp, failing, known_table, matching_tables, observe_state
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 _POLL_SECONDS = 0.5
@@ -81,7 +86,8 @@ class AnyTable:
     def in_turn(self, name: str, description: str, action: str, steps: Sequence[Step]) -> dg.OpDefinition:
         """An op that takes some steps on many tables, one table after the other: what a run costs is paid once.
 
-        A table that fails does not stop the others; the run's tag names those that have failed.
+        A table that fails does not stop the others; the run's tag names those that have failed, and where it can help
+        they are tried again.
         """
 
         @dg.op(
@@ -91,13 +97,13 @@ class AnyTable:
             required_resource_keys={"catalog", "spark"},
         )
         def worked_on(context: dg.OpExecutionContext, config: InTurnConfig) -> None:
-            with as_dagster_failure(context):
-                outcomes: dict[str, PaimonError | None] = {}
-                for table in matching_tables(self.tables, config, name):
+            outcomes: dict[str, PaimonError | None] = {}
+            with as_dagster_failure(context, lambda: context.resources.catalog.place_of(worst_part(outcomes))):
+                for table in _still_to_do(context, matching_tables(self.tables, config, name)):
                     refuse_if_cancelled(context.instance, context.run_id)
                     outcomes[table.identifier] = _taken(context, table, action, steps, dry_run=config.dry_run)
                 failed = [table for table, error in outcomes.items() if error is not None]
-                if failed:
+                if failed or context.retry_number:
                     context.instance.add_run_tags(context.run_id, {FAILED_TABLES: ",".join(failed)})
                 context.add_output_metadata({"tables": len(outcomes), "tables that failed": len(failed)})
                 check_parts(outcomes, "tables")
@@ -139,25 +145,37 @@ class AnyTable:
         return self._made[op.name]
 
 
+def _still_to_do(context: dg.OpExecutionContext, tables: Sequence[TableConfig]) -> Sequence[TableConfig]:
+    """The tables to take; where the step is tried again, those that have failed."""
+    run = context.instance.get_run_by_id(context.run_id) if context.retry_number else None
+    failed = failed_tables_of(run) if run is not None else ()
+    return [table for table in tables if table.identifier in failed] if failed else tables
+
+
 def _taken(
     context: dg.OpExecutionContext, table: TableConfig, action: str, steps: Sequence[Step], *, dry_run: bool
 ) -> PaimonError | None:
     """Take the steps that a table has; returns what went wrong. `action`: what they are called together."""
-    catalog, summary = context.resources.catalog, RunSummary(table=table.identifier)
-    quiet: Any = _OfOneTable(context)
+    catalog, summary, has_news = context.resources.catalog, RunSummary(table=table.identifier), False
+    quiet = _OfOneTable(context)
     try:
         with holding(context, table):
             for step in steps:
                 if applies(step, table):
                     config = step.config(dry_run=dry_run or summary.is_dry)
-                    summary = run_step(step, step.work(quiet, table, config), summary)
-            if summary.steps:
-                record_state(context, catalog, table, summary)
+                    work = step.work(cast("dg.OpExecutionContext", quiet), table, config)
+                    summary = run_step(step, work, summary)
+                    has_news |= not all(step.operation.shown(report).nothing_to_do for report in work.reports)
+            if has_news and not summary.is_dry:
+                observe_state(context, table, summary)
     except Exception as error:  # noqa: BLE001 - a table that fails must not block the others
         found = as_paimon_error(error, f"{action} of {table.identifier}")
         context.log.error(f"{table.identifier}: {action} has failed: {found}")
         keep_failure(context, catalog, table.identifier, action, dg.Failure(str(found)))
         return found
+    finally:
+        if quiet.log.kept:
+            context.log.info("\n".join((f"{table.identifier}:", *quiet.log.kept)))
     return None
 
 
@@ -199,10 +217,14 @@ def report(context: dg.OpExecutionContext, table: TableConfig, result: dg.AssetC
 
 
 class _OfOneTable:
-    """The context of an op that works on many tables: what a step would show on the op's page goes into the log."""
+    """The context of an op that works on many tables: what a step would show on the op's page goes into the log.
+
+    The lines of a table are one event, since Dagster stores each by itself; warnings are written at once.
+    """
 
     def __init__(self, context: dg.OpExecutionContext) -> None:
         self._context = context
+        self.log = _Lines(context.log)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
@@ -210,4 +232,18 @@ class _OfOneTable:
     def add_output_metadata(self, metadata: Mapping[str, Any]) -> None:
         """The id of a plan that was kept; the numbers are in the table's history."""
         if "plan id" in metadata:
-            self._context.log.info(f"Kept the plan {getattr(metadata['plan id'], 'value', metadata['plan id'])}.")
+            self.log.info(f"Kept the plan {getattr(metadata['plan id'], 'value', metadata['plan id'])}.")
+
+
+class _Lines:
+    """A log whose lines are kept until they are written together."""
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+        self.kept: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    def info(self, line: str) -> None:
+        self.kept.append(line)

@@ -17,10 +17,13 @@ import dagster as dg
 from maintenance.errors import NotFoundError, OptionError
 from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape, table_shape
+from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import health_of, write_checks
+from paimon_maintenance.assets.checks.closing import health_of, write_checks, write_turned_checks
+from paimon_maintenance.assets.checks.judging import TableHealth
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
+from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_if_cancelled
 from paimon_maintenance.assets.runs.history import keep_failure, keep_summary
@@ -173,7 +176,7 @@ RECORD = ChainOp("record", "Reports the table's new state to its asset.", record
 def job_of_op(name: str, op: dg.OpDefinition, action: str | None = None) -> dg.JobDefinition:
     """The job of an op alone, which says what it does. `action`: what its runs do, if it is not called so."""
     graph = dg.GraphDefinition(name=name, node_defs=[op])
-    return job_of(graph, op.description or name, {"paimon/action": action or name})
+    return job_of(graph, op.description or name, {"paimon/action": action or name}, console_link(""))
 
 
 def job_of(
@@ -197,6 +200,19 @@ def record_state(
     context.log_event(materialization(keys.spot_of(table), version, text, metadata))
 
 
+def observe_state(context: dg.OpExecutionContext, table: TableConfig, summary: RunSummary) -> None:
+    """The same for one of many tables whose rows are what they were: an observation, with the checks that turned.
+
+    A materialisation would ask for every check again, which Dagster stores one by one: it takes longer than the work.
+    """
+    catalog = context.resources.catalog
+    opened, shape, health = _seen(context, catalog, table, summary)
+    page = closing_page(context, catalog, table, opened, shape, summary, health)
+    write_turned_checks(context, table, health)
+    spot, text = keys.spot_of(table), f"After {', '.join(summary.steps)}."
+    context.log_event(dg.AssetObservation(spot.asset, partition=spot.partition, description=text, metadata=page))
+
+
 def report_changed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, shape: TableShape, operation: str
 ) -> None:
@@ -211,10 +227,17 @@ def _closed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary
 ) -> tuple[dict[str, Any], str]:
     """Write the summary of a run into the history, and the table's checks; returns its page, and its data version."""
-    opened = catalog.get_table(table.identifier).of_run(context.run_id)
-    shape = table_shape(opened)
-    keep_summary(context, catalog, table.identifier, shape, summary)
-    health = health_of(context, catalog, table)
+    opened, shape, health = _seen(context, catalog, table, summary)
     page = closing_page(context, catalog, table, opened, shape, summary, health)
     write_checks(context, catalog, table, health)
     return page, data_version(opened, shape.snapshot_id)
+
+
+def _seen(
+    context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary
+) -> tuple[Table, TableShape, TableHealth | None]:
+    """A table as a run leaves it; the summary of the run is written into the history."""
+    opened = catalog.get_table(table.identifier).of_run(context.run_id)
+    shape = table_shape(opened)
+    keep_summary(context, catalog, table.identifier, shape, summary)
+    return opened, shape, health_of(context, catalog, table)

@@ -177,8 +177,8 @@ def test_a_table_that_cannot_be_opened_says_where_to_go_back_to(project: Project
     table = written(project)
     list_ = Path(table.paths.manifest(table.snapshots.get(4).delta_manifest_list))
     list_.write_bytes(list_.read_bytes()[:30])
-    result = launch(project, instance, "expire")
-    headline, metadata = reported(result, "expire_shop_orders.expire_snapshots")
+    result = launch(project, instance, "expire_shop_orders")
+    headline, metadata = reported(result, "expire_snapshots")
     assert list_.name in headline
     assert metadata["snapshot to go back to"] == 3
     assert metadata["class of error"] == "damage"
@@ -201,11 +201,28 @@ def test_a_storage_that_fails_for_a_while_is_tried_again(project: Project, insta
     written(project)
     remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
     with failing(r"/manifest/", lambda: OSError(errno.EBUSY, "Please reduce your request rate"), times=2) as fault:
-        result = launch(remote, instance, "expire")
+        result = launch(remote, instance, "expire_shop_orders")
     assert fault.failed == 2
     # Manifests are read side by side: one attempt can meet both failures.
-    assert retries(result, "expire_shop_orders.expire_snapshots") in (1, 2)
-    assert "expire_shop_orders.record" in {event.step_key for event in result.get_step_success_events()}
+    assert retries(result, "expire_snapshots") in (1, 2)
+    assert "record" in {event.step_key for event in result.get_step_success_events()}
+    assert table_ids(project) == [3, 4]
+
+
+@pytest.mark.usefixtures("hurried")
+def test_of_many_tables_those_that_failed_are_tried_again(project: Project, instance: dg.DagsterInstance) -> None:
+    written(project)
+    PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
+    remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
+    with failing(r"orders/manifest/", lambda: OSError(errno.EBUSY, "Please reduce your request rate"), times=1):
+        result = launch(remote, instance, "expire")
+    assert result.success
+    assert retries(result, "expire_tables") == 1
+    (output,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
+    assert {name: value.value for name, value in output.step_output_data.metadata.items()} == {
+        "tables": 1,
+        "tables that failed": 0,
+    }
     assert table_ids(project) == [3, 4]
 
 
@@ -214,9 +231,9 @@ def test_a_storage_that_goes_on_failing_is_the_headline(project: Project, instan
     table = written(project)
     remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
     with failing(r"/manifest/", lambda: ConnectionResetError(errno.ECONNRESET, "reset by peer"), times=1000):
-        result = launch(remote, instance, "expire")
-    headline, metadata = reported(result, "expire_shop_orders.expire_snapshots")
-    assert retries(result, "expire_shop_orders.expire_snapshots") == AGAIN[ErrorClass.INFRASTRUCTURE].times
+        result = launch(remote, instance, "expire_shop_orders")
+    headline, metadata = reported(result, "expire_snapshots")
+    assert retries(result, "expire_snapshots") == AGAIN[ErrorClass.INFRASTRUCTURE].times
     assert "reset by peer" in headline
     assert metadata["class of error"] == "infrastructure"
     assert table_ids(project) == [1, 2, 3, 4]

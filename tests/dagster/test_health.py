@@ -64,9 +64,8 @@ def test_the_fleet_shows_every_table_the_worst_first(project: Project, instance:
 def test_a_run_closes_with_the_tables_health(project: Project, instance: dg.DagsterInstance) -> None:
     visits = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     visits.write_arrow(pa.table({"page": ["a"], "seconds": pa.array([1], pa.int32())}))
-    job = definitions_of(project).resolve_job_def("expire")
-    selected = ["expire_shop_visits"]
-    result = job.execute_in_process(instance=instance, op_selection=selected, raise_on_error=False)
+    job = definitions_of(project).resolve_job_def("expire_shop_visits")
+    result = job.execute_in_process(instance=instance, raise_on_error=False)
     assert result.success
     event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
     assert event is not None

@@ -114,16 +114,16 @@ def test_a_period_whose_snapshot_has_expired_fails_by_itself(
 def test_the_expiry_makes_sure_of_the_last_periods_tag_first(
     project: Project, instance: dg.DagsterInstance, table: CatalogTable
 ) -> None:
-    job = definitions_of(project).resolve_job_def("expire")
-    dry = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"dry_run": True}}}}}}
-    result = job.execute_in_process(instance=instance, op_selection=["expire_shop_orders.tag"], run_config=dry)
+    job = definitions_of(project).resolve_job_def("expire_shop_orders")
+    dry = {"ops": {"tag": {"config": {"dry_run": True}}}}
+    result = job.execute_in_process(instance=instance, op_selection=["tag"], run_config=dry)
     (event,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]
     plan = event.step_output_data.metadata["plan"]
     assert isinstance(plan, dg.TableMetadataValue)
     (planned,) = plan.records
     assert (str(planned.data["group"])[:8], planned.data["reason"]) == ("tag day-", "keeps snapshot 3")
     assert not table.tags.names()
-    selection = ["expire_shop_orders.tag", "expire_shop_orders.expire_snapshots"]
+    selection = ["tag", "expire_snapshots"]
     assert job.execute_in_process(instance=instance, op_selection=selection).success
     yesterday = datetime.now(NEW_YORK) - timedelta(days=1)
     assert {name: tag.snapshot.id for name, tag in table.tags.all().items()} == {f"day-{yesterday:%Y-%m-%d}": 3}
@@ -135,11 +135,11 @@ def test_without_a_policy_a_tag_is_made_only_when_somebody_names_one(
     untagged = project.model_copy(update={"tables": (project.tables[0].model_copy(update={"tag": None}),)})
     definitions = build_definitions(untagged)
     assert keys.tags("shop.orders") not in definitions.resolve_all_asset_keys()
-    job = definitions.resolve_job_def("expire")
-    selection = ["expire_shop_orders.tag"]
+    job = definitions.resolve_job_def("expire_shop_orders")
+    selection = ["tag"]
     assert job.execute_in_process(instance=instance, op_selection=selection).success
     assert not table.tags.names()
-    named = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"name": "release"}}}}}}
+    named = {"ops": {"tag": {"config": {"name": "release"}}}}
     assert job.execute_in_process(instance=instance, op_selection=selection, run_config=named).success
     assert {name: tag.time_retained for name, tag in table.tags.all().items()} == {"release": None}
 

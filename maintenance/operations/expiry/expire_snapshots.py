@@ -43,7 +43,7 @@ from maintenance.operations.expiry.expiring_commits import record_commits
 from maintenance.operations.expiry.removal import Removal, batch_text, gone_text, plan_removals, remove
 from maintenance.operations.expiry.rules import ExpiryRange, Retention, RetentionChoice, moment_before, plan_range
 from maintenance.operations.expiry.unfinished import leaving_snapshots, now_out_of_sight, unfinished, unfinished_notes
-from maintenance.operations.operation import Operation, OperationReport, Plan, Run
+from maintenance.operations.operation import Operation, OperationReport, Plan, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan, moved_victims, refuse
 from maintenance.operations.planned_groups import files_group
@@ -187,13 +187,18 @@ def _said(report: ExpireSnapshotsReport) -> Iterator[str]:
         yield from report.notes
 
 
+def _shown(report: ExpireSnapshotsReport) -> Shown:
+    changed = report.expired or report.changelogs or report.consumers or report.deleted_files
+    return replace(counted("deleted_snapshots_count", len(report.expired)), nothing_to_do=not changed)
+
+
 OPERATION = Operation(
     "expire_snapshots",
     "Expire snapshots, and delete what only they need.",
     ExpireSnapshots,
     plan,
     apply,
-    shown=lambda report: counted("deleted_snapshots_count", len(report.expired)),
+    shown=_shown,
     said=_said,
     again=again,
     takes_bin=True,
