@@ -1,9 +1,11 @@
 """What an examined table is turned into: events of its checks and of its first page, and nothing where nothing changed.
 
 A page that is unlike the one last published becomes an event of the table's asset: a materialisation, if others have
-committed since; else an observation. Passing checks are reported when they turn, failing ones with each new snapshot;
-all of them now and then, since a person may have run one meanwhile, and after a materialisation: Dagster shows a check
-as not evaluated if its last result is older than that, and what the run said in place of the page.
+committed since; else an observation. Checks are reported when they turn. Those that go on failing are reported with a
+new snapshot, but not more often than every five minutes, since Dagster stores each result by itself; severe ones at
+once. All of them are reported now and then, since a person may have run one meanwhile, and after a materialisation:
+Dagster shows a check as not evaluated if its last result is older than that, and what the run said in place of the
+page.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -32,6 +34,8 @@ from paimon_maintenance.sensors.cursor import snapshot_text
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 # All checks are reported again after so long, whatever they say.
 _ALL_AGAIN_SECONDS = 6 * 3600.0
+# Checks of a table that fail for longer than a look are not reported again before.
+_STILL_FAILING_SECONDS = 300.0
 # The numbers of the page over all tables follow this slowly, unless a table's state has changed.
 _FLEET_SECONDS = 300.0
 
@@ -45,6 +49,7 @@ class Judged:
         at: when it was judged, seconds since 1970.
         failing: names of checks.
         reported: when all its checks were last reported, seconds since 1970.
+        told: when those that fail were.
         page: of the page last published: changes when it does.
         snapshot: what the newest is that was published, empty: none.
         shown: when its page was last published, seconds since 1970.
@@ -59,6 +64,7 @@ class Judged:
     snapshot: str = ""
     shown: float = 0.0
     row: tuple[Any, ...] = ()
+    told: float = 0.0
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Judged":
@@ -72,6 +78,7 @@ class Judged:
             _snapshot(stored),
             float(stored.get("shown", 0.0)),
             tuple(stored.get("row", ())),
+            float(stored.get("told", 0.0)),
         )
 
 
@@ -124,7 +131,8 @@ class Publisher:
         everything = spot in self.committed and spot in self.by_runs
         everything |= self._is_covered(examined.config, before.reported) or now - before.reported >= _ALL_AGAIN_SECONDS
         fresh = examined.judged.state != before.state
-        chosen = judgements if everything else [j for j in judgements if _has_news(j, before, fresh=fresh)]
+        again = fresh and now - before.told >= _STILL_FAILING_SECONDS
+        chosen = [j for j in judgements if everything or _has_news(j, before, again=again or (fresh and j.severe))]
         if spot.partition is None:
             self.events += [evaluation(spot, judgement) for judgement in chosen]
         else:
@@ -132,7 +140,8 @@ class Publisher:
         # A check that cannot be judged now stays what it was reported as.
         unjudged = set(before.failing) - {judgement.check for judgement in judgements}
         failing = tuple(sorted({*examined.judged.failing, *unjudged}))
-        return replace(judged, failing=failing, reported=now if everything else before.reported)
+        reported, told = (now if everything else before.reported), (now if everything or again else before.told)
+        return replace(judged, failing=failing, reported=reported, told=told)
 
     def _is_covered(self, config: TableConfig, reported: float) -> bool:
         """Whether a materialisation hides what was reported at that time, and it is time to report it again."""
@@ -193,7 +202,7 @@ def _snapshot(stored: Mapping[str, Any]) -> str:
     return snapshot_text(said) if said else ""
 
 
-def _has_news(judgement: Judgement, before: Judged, *, fresh: bool) -> bool:
-    """Whether a check has turned, or still fails on a new snapshot."""
+def _has_news(judgement: Judgement, before: Judged, *, again: bool) -> bool:
+    """Whether a check has turned. `again`: or still fails."""
     failed_before = judgement.check in before.failing
-    return judgement.passed == failed_before or (fresh and not judgement.passed)
+    return judgement.passed == failed_before or (again and not judgement.passed)

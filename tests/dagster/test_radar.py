@@ -95,6 +95,26 @@ def test_fighting_writers_are_named_within_a_tick(
     assert not Path(project.warehouse, "shop.db", "visits").exists(), "a table that is not there is no fault"
 
 
+def test_a_check_that_goes_on_failing_is_reported_every_five_minutes(
+    project: Project, instance: dg.DagsterInstance, orders: CatalogTable
+) -> None:
+    switch_on(instance, keys.EXPIRY_SCHEDULE)
+    for key, user in enumerate(("flink-job", "spark-job", "flink-job", "spark-job")):
+        write(orders, user, key)
+    first = evaluate(project, instance, "check_radar")
+    write(orders, "spark-job", 4)
+    soon = evaluate(project, instance, "check_radar", first.cursor)
+    assert not reported(soon, "shop.orders"), "the page alone has the new numbers"
+    assert observed(soon, "shop.orders")
+    cursor = cursor_of(soon.cursor)
+    told = {name: replace(judged, told=judged.told - 301) for name, judged in cursor.tables.items()}
+    write(orders, "spark-job", 5)
+    after = evaluate(project, instance, "check_radar", replace(cursor, tables=told).serialize())
+    actual = reported(after, "shop.orders")
+    assert {"no_bucket_overlap", "nothing_due"} <= {name for name, event in actual.items() if not event.passed}
+    assert "'spark-job' (snapshots 2 and 4)" in (actual["no_bucket_overlap"].description or "")
+
+
 def test_a_table_at_rest_is_judged_again_as_often_as_the_settings_say(
     project: Project, instance: dg.DagsterInstance, orders: CatalogTable
 ) -> None:
@@ -307,7 +327,7 @@ def test_the_page_over_all_tables_needs_no_run(
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"tables": {"a": {}}}', '{"tables": 3}'])
 def test_a_torn_cursor_counts_as_none(text: str) -> None:
     assert cursor_of(text) == Cursor()
-    judged = Judged("3 x", 1.5, ("freshness",), 2.5, "abc", "3@5-0123456789abcdef", 4.5, ("db.b", "healthy", 1))
+    judged = Judged("3 x", 1.5, ("freshness",), 2.5, "abc", "3@5-0123456789abcdef", 4.5, ("db.b", "healthy", 1), 3.5)
     cursor = Cursor("db.b", {"db.b": judged, CONFIGURATION: judged}, {"db.b": Trouble(2, 10.5)})
     assert cursor_of(cursor.serialize()) == cursor
 
