@@ -208,19 +208,23 @@ def observe_state(context: dg.OpExecutionContext, table: TableConfig, summary: R
     catalog = context.resources.catalog
     opened, shape, health = _seen(context, catalog, table, summary)
     page = closing_page(context, catalog, table, opened, shape, summary, health)
-    write_turned_checks(context, table, health)
-    spot, text = keys.spot_of(table), f"After {', '.join(summary.steps)}."
-    context.log_event(dg.AssetObservation(spot.asset, partition=spot.partition, description=text, metadata=page))
+    _observe(context, table, health, f"After {', '.join(summary.steps)}.", page)
 
 
 def report_changed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, shape: TableShape, operation: str
 ) -> None:
     """Report a table that a run over many has changed to its asset, as far as that needs no look at its files."""
-    write_checks(context, catalog, table)
-    version = data_version(catalog.get_table(table.identifier), shape.snapshot_id)
-    metadata = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
-    context.log_event(materialization(keys.spot_of(table), version, f"After {operation}.", metadata))
+    page = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
+    _observe(context, table, health_of(context, catalog, table), f"After {operation}.", page)
+
+
+def _observe(
+    context: dg.OpExecutionContext, table: TableConfig, health: TableHealth | None, text: str, page: Mapping[str, Any]
+) -> None:
+    write_turned_checks(context, table, health)
+    spot = keys.spot_of(table)
+    context.log_event(dg.AssetObservation(spot.asset, partition=spot.partition, description=text, metadata=page))
 
 
 def _closed(

@@ -118,6 +118,11 @@ class FileIO:
         """
         self._storage(path).write_bytes(path, data)
 
+    def write_back(self, path: str) -> None:
+        """Begin to bring to the disk what was written to a file, where a later `flush` would wait for it: a hint."""
+        if is_local(path):
+            local_disk.write_back(local_path(path))
+
     @reported("flush")
     def flush(self, paths: Iterable[str], root: str) -> None:
         """Make files safe from a power cut, with the folders that name them up to `root`.

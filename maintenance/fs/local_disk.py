@@ -6,6 +6,7 @@ at a time, which a disk does together), the file is written under another name a
 folder is flushed. What fails on the way leaves no file behind.
 """
 
+import ctypes
 import errno
 import logging
 import os
@@ -23,6 +24,7 @@ _LOG = logging.getLogger(__name__)
 _THREADS, _NAME = 32, "flushing"
 # File systems that cannot flush a folder, or do not need it, answer so.
 _CANNOT_FLUSH_FOLDERS = frozenset((errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM))
+_BEGIN_WRITING = 2  # SYNC_FILE_RANGE_WRITE of Linux
 
 
 def write_new(path: str, data: bytes, *, flushed: bool) -> None:
@@ -128,6 +130,32 @@ def flush(paths: Iterable[str], root: str) -> None:
     files = list(dict.fromkeys(paths))
     folders = {folder for path in files for folder in _folders_up_to(os.path.dirname(path), root)}
     _at_once([*(partial(_flush_file, path) for path in files), *(partial(flush_folder, path) for path in folders)])
+
+
+def write_back(path: str) -> None:
+    """Begin to bring to the disk what was written to a file, so that its flush waits for little. A hint: never fails.
+
+    Not by a flush in another thread: it would be told of a failure that the flush before a commit must see.
+    """
+    begin = _sync_file_range()
+    if begin is None:
+        return
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            begin(descriptor, 0, 0, _BEGIN_WRITING)
+        finally:
+            os.close(descriptor)
+
+
+@cache
+def _sync_file_range() -> Callable[[int, int, int, int], int] | None:
+    """The call of Linux; None on other systems."""
+    with suppress(AttributeError, OSError):
+        call = ctypes.CDLL(None).sync_file_range
+        call.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
+        return call
+    return None
 
 
 def flush_folder(folder: str) -> None:

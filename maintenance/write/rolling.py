@@ -28,6 +28,8 @@ from maintenance.write.statistics import FileStatistics
 _MIN_GROUP_ROWS = 1 << 13
 _MAX_GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 64 << 20
+# A disk begins to write a file whenever it has got so many bytes longer: less is left for the flush before the commit.
+_WRITTEN_BACK_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,7 @@ class _OpenFile:
         self._writer_of_format = writer._open_format(self._sink)
         self._sidecar = writer.sidecar(self._path)
         self.rows = 0
+        self._written_back = 0
         self._deletes = 0
         self._sequences: list[tuple[int, int]] = []
         self._changed = False
@@ -226,6 +229,10 @@ class _OpenFile:
         columns = [rows.column(name.removeprefix(KEY_FIELD_PREFIX)) for name in names]
         encoded = pa.Table.from_arrays(columns, names=names)
         self._writer_of_format.write(encoded)
+        size = self.size
+        if size - self._written_back >= _WRITTEN_BACK_BYTES:
+            self._context.file_io.write_back(self._path)
+            self._written_back = size
         if self._sidecar is not None:
             self._sidecar.write(encoded)
         if self._writer._observer is not None:
@@ -267,6 +274,8 @@ class _OpenFile:
         self._writer_of_format.close()
         size = int(self._sink.tell())
         self._sink.close()
+        if self._written_back:
+            self._context.file_io.write_back(self._path)
         key_stats, value_stats, columns = self._statistics.finish()
         embedded, extra = self._store_index()
         if self._sidecar is not None:

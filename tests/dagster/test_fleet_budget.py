@@ -54,7 +54,7 @@ def test_a_run_works_within_the_budget_and_reports_each_table(
     assert after.commit_kind.value == "COMPACT"
     (entry,) = read_history(catalog.open(), history_table("_maintenance"), "shop.visits")
     assert (entry["operation"], entry["files_before"], entry["files_after"]) == ("compact", 3, 1)
-    assert instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"])) is not None
+    assert instance.fetch_observations(dg.AssetKey(["shop", "visits"]), limit=1).records
     assert work(project, instance)["chosen"] == 0
 
 

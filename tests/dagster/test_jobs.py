@@ -146,6 +146,7 @@ def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.Dagster
     assert result.success
     assert len(orders(landed).snapshots.list_ids()) == 2
     (observed,) = instance.fetch_observations(ORDERS, limit=10).records
+    assert observed.asset_observation is not None
     assert "expire snapshots" in str(observed.asset_observation.metadata["last runs"])
     assert not instance.fetch_observations(keys.asset_key("shop.visits"), limit=10).records, "nothing was to do there"
 

@@ -189,10 +189,9 @@ def test_many_tables_are_compacted_in_one_run(
     done = reported(apply(project, instance, shown["plan id"]))
     assert done["tables that were changed"] == 2
     assert (table.snapshots.latest_id(), visits.snapshots.latest_id()) == (3, 3)
-    event = instance.get_latest_materialization_event(dg.AssetKey(["shop", "visits"]))
-    assert event is not None
-    assert event.asset_materialization is not None
-    assert event.asset_materialization.metadata["files"].value == 1
+    (observed,) = instance.fetch_observations(dg.AssetKey(["shop", "visits"]), limit=10).records
+    assert observed.asset_observation is not None
+    assert observed.asset_observation.metadata["files"].value == 1
     again = refused(compact(plan_id=shown["plan id"]))
     assert "shop.orders" in again
     assert "no longer in it" in again

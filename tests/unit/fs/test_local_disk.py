@@ -68,3 +68,21 @@ def test_files_to_flush_must_be_there_and_folders_need_not(tmp_path: Path) -> No
     with pytest.raises(FileNotFoundError):
         local_disk.flush([str(tmp_path / "gone")], str(tmp_path))
     local_disk.flush_folders([str(tmp_path / "t"), str(tmp_path / "gone")])
+
+
+def test_writing_back_is_a_hint_which_never_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, begun = tmp_path / "data", []
+
+    def begin(descriptor: int, *rest: int) -> int:
+        begun.append((os.readlink(f"/proc/self/fd/{descriptor}"), *rest))
+        return -1
+
+    file.write_bytes(b"x" * (1 << 20))
+    local_disk.write_back(str(file))
+    assert file.read_bytes() == b"x" * (1 << 20)
+    monkeypatch.setattr(local_disk, "_sync_file_range", lambda: begin)
+    local_disk.write_back(str(file))
+    local_disk.write_back(str(tmp_path / "gone"))
+    monkeypatch.setattr(local_disk, "_sync_file_range", lambda: None)
+    local_disk.write_back(str(file))
+    assert begun == [(str(file), 0, 0, 2)], "all of the file, without waiting"

@@ -16,6 +16,8 @@ from maintenance.errors import DataError, OptionError
 from maintenance.format.metadata.column_stats import stats_values
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, parse_row
+from maintenance.fs import local_disk
+from maintenance.write import rolling
 from maintenance.write.context import FileNames
 from maintenance.write.file_index import index_names
 from maintenance.write.rolling import FilePlace, RollingFileWriter
@@ -81,6 +83,26 @@ def test_small_pieces_gather_to_large_row_groups(tmp_path: Path) -> None:
         writer.write(rows_of(100, start))
     (file,) = writer.close()
     assert parquet_of(table, file).metadata.num_row_groups == 1
+
+
+def test_a_disk_begins_to_write_large_files_before_they_are_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(local_disk, "write_back", begun.append)
+    monkeypatch.setattr(rolling, "_WRITTEN_BACK_BYTES", 60 << 10)
+    table = create_table(tmp_path, APPEND, (), {"file.block-size": "100 kb"})
+    writer = writer_of(table)
+    writer.write(rows_of(1000))
+    (small,) = writer.close()
+    assert small.file_size < 60 << 10
+    assert not begun, "the flush of a small file takes as long"
+    writer = writer_of(table)
+    for start in range(0, 60_000, 1000):
+        writer.write(rows_of(1000, start))
+    (file,) = writer.close()
+    assert file.file_size // (60 << 10) <= len(begun) <= parquet_of(table, file).metadata.num_row_groups + 1
+    assert set(begun) == {table.paths.data_file(EMPTY_ROW, 0, file)}
 
 
 def test_row_groups_are_bounded(tmp_path: Path) -> None:
