@@ -17,7 +17,7 @@ from maintenance.sql.query.computed import RELATION, compute_columns
 from maintenance.sql.query.metadata_columns import show_metadata
 from maintenance.sql.query.refused_functions import refuse_functions
 from maintenance.sql.query.relations import Readable, Relation, own_alias, place_at
-from maintenance.sql.query.table_functions import take_function
+from maintenance.sql.query.table_functions import states_of_other_buckets, take_function
 from maintenance.sql.query.travel import options_of, take_hints
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataType
@@ -145,7 +145,12 @@ class _Tables:
                 continue
             relation = self._relation(node, path, source, known)
             if options:
+                whole = relation
                 relation = replace(relation, options={**relation.options, **options}, _opened=None)
+                states = states_of_other_buckets(relation.opened())
+                if states is not None:
+                    self._compare(node, whole, states)
+                    continue
             self.relations[relation.name] = relation
             _rename(node, relation.name)
             if self.session.dialect == "flink":
@@ -179,6 +184,22 @@ class _Tables:
                 raise
             raise source.error(start, last.meta["end"] - start + 1, error.found, error.fix) from error
         return relation
+
+    def _compare(self, node: exp.Table, whole: Relation, states: tuple[int, int]) -> None:
+        """Put the rows of the later state that are not in the earlier one in the place of a function. Both states have
+        the present columns.
+
+        Source: Java `PaimonTableValuedFunctions.sparkIncrementQuery`.
+        """
+        sides = []
+        for snapshot_id in reversed(states):
+            name, options = f"paimon_{len(self.relations)}", {**whole.options, "scan.version": str(snapshot_id)}
+            self.relations[name] = replace(whole, name=name, options=options, keeps_schema=True, _opened=None)
+            sides.append(exp.select("*").from_(exp.Table(this=exp.to_identifier(name, quoted=True))))
+        rows = exp.except_(*sides)
+        place_at(rows, node)
+        named = exp.TableAlias(this=exp.to_identifier(own_alias(node), quoted=True))
+        node.replace(exp.Subquery(this=rows, alias=named))
 
     def _expand(self, node: exp.Table, view: View, source: Source, depth: int) -> None:
         """Put the query of a view in its place."""

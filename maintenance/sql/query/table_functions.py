@@ -6,7 +6,10 @@ Source: Java `PaimonTableValuedFunctions` of Paimon's Spark connector.
 from sqlglot import exp
 
 from maintenance.errors import SqlError
+from maintenance.scan.target import Difference
 from maintenance.sql.names import path_of
+from maintenance.sql.query.relations import Readable
+from maintenance.table.table import Table
 
 # Function -> the option that its further arguments become, joined by commas, and how many they are.
 _FUNCTIONS = {
@@ -41,3 +44,18 @@ def take_function(node: exp.Table) -> dict[str, str]:
     for place, identifier in zip(("this", "db", "catalog"), reversed(identifiers), strict=False):
         node.set(place, identifier)
     return {key: ",".join(argument.name for argument in arguments[1:])}
+
+
+def states_of_other_buckets(table: Readable) -> tuple[int, int] | None:
+    """The snapshots that a table is asked to compare, if its number of buckets was changed between them: then the rows
+    of a key are in another bucket, and buckets cannot be compared one by one.
+
+    Source: Java `TimeTravelUtil.checkRescaleBucketForIncrementalDiffQuery`.
+    """
+    if not isinstance(table, Table):
+        return None
+    _, target = table.target()
+    if not isinstance(target, Difference) or target.before.schema_id == target.after.schema_id:
+        return None
+    before, after = (table.schemas.get(state.schema_id).model.bucket for state in (target.before, target.after))
+    return None if before == after else (target.before.id, target.after.id)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from maintenance.errors import UnsupportedError
 from maintenance.sql import Session, SqlError
 from tests.answers import rows
 
@@ -191,6 +192,25 @@ def test_the_changes_between_two_snapshots(tmp_path: Path) -> None:
     assert rows(session, "SELECT COUNT(*) FROM paimon_incremental_query('t', 1, 3) AS q WHERE q.a > 3") == [(1,)]
     with pytest.raises(SqlError, match="takes 3 literals"):
         session.sql("SELECT a FROM paimon_incremental_query('t')")
+
+
+def test_the_changes_between_tags_of_other_bucket_numbers(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE k (a INT, b STRING) TBLPROPERTIES ('primary-key' = 'a', 'bucket' = '1')")
+    session.sql("INSERT INTO k VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    session.sql("CALL sys.create_tag('k', 'first')")
+    session.sql("ALTER TABLE k SET TBLPROPERTIES ('bucket' = '2')")
+    session.sql("CALL sys.rescale('k', 2)")
+    session.sql("ALTER TABLE k ADD COLUMN c INT")
+    session.sql("INSERT INTO k VALUES (2, 'B', 5), (4, 'd', NULL)")
+    session.sql("DELETE FROM k WHERE a = 3")
+    session.sql("CALL sys.create_tag('k', 'last')")
+    changes = "paimon_incremental_query('k', 'first', 'last')"
+    assert rows(session, f"SELECT * FROM {changes} ORDER BY a") == [(2, "B", 5), (4, "d", None)]
+    assert rows(session, f"SELECT q.b FROM {changes} q JOIN k ON k.a = q.a WHERE k.a < 4") == [("B",)]
+    assert rows(session, f"SELECT k.b FROM {changes} ORDER BY k.a") == [("B",), ("d",)]
+    with pytest.raises(UnsupportedError, match="number of buckets changed from 1 to 2 between the snapshots"):
+        session.sql("SELECT * FROM k /*+ OPTIONS('incremental-between' = 'first,last') */")
 
 
 def test_spark_creates_replaces_renames_and_deletes_tags(tmp_path: Path) -> None:
