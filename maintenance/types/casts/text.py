@@ -49,6 +49,19 @@ def filled_up(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
     return rows
 
 
+def without_excess_blanks(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
+    """The rows, texts without the blanks at their end that the length of their columns leaves no room for, as Spark
+    stores them. `fields`: as of `filled_up`."""
+    for field in fields:
+        place, length = rows.schema.get_field_index(field.name), field.type.length or 1
+        if place >= 0 and field.type.is_string and length != MAX_LENGTH:
+            column = rows.column(place)
+            is_blank = pc.equal(pc.utf8_rtrim(pc.utf8_slice_codeunits(column, length), " "), "")
+            kept = pc.if_else(is_blank, pc.utf8_slice_codeunits(column, 0, length), column)
+            rows = rows.set_column(place, rows.schema.field(place), kept)
+    return rows
+
+
 def _part(kind: DataType, name: str) -> DataType | None:
     """What stands inside a type under a name of `Path`."""
     if kind.root == "ROW":

@@ -46,6 +46,18 @@ def test_fields_of_csv_go_to_columns_by_position(session: Session, tmp_path: Pat
     ]  # fmt: skip
 
 
+def test_loaded_texts_get_the_lengths_of_their_columns(session: Session, tmp_path: Path) -> None:
+    session.sql("CREATE TABLE codes (code CHAR(3), name VARCHAR(4))")
+    folder = put(tmp_path, "a.csv", "a,Ada    \nbc   ,\n,ä\n")
+    load = f"COPY INTO codes FROM '{folder}' FILE_FORMAT = (TYPE = CSV)"
+    session.sql(load)
+    stored = session.table(("codes",)).to_arrow().to_pylist()
+    assert [tuple(row.values()) for row in stored] == [("a  ", "Ada "), ("bc ", None), (None, "ä")]
+    put(tmp_path, "b.csv", "d,Diana\n")
+    with pytest.raises(DataError, match=r"a value of length 5 in column 'name', which is VARCHAR\(4\)"):
+        session.sql(load)
+
+
 def test_options_of_csv_say_how_fields_are_read(session: Session, tmp_path: Path) -> None:
     folder = put(tmp_path, "a.csv", "id|name|born\n1|\\N|2020-01-01\n2|NULL|-\n3|'it''s | '|\n")
     session.sql(
