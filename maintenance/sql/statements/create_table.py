@@ -47,6 +47,7 @@ class _Definition:
     Attributes:
         order: names of all columns, computed ones among them.
         watermark: column, expression and its text.
+        comment: empty for a table of Flink's that has none.
         not_like: what LIKE leaves out, of `_OF_LIKE`.
     """
 
@@ -150,7 +151,7 @@ class CreateTable:
             given.primary_keys or (() if "CONSTRAINTS" in without else like.primary_keys),
             given.partition_keys or (() if "PARTITIONS" in without else like.partition_keys),
             given.options if "OPTIONS" in without else {**_without_place(like.options), **given.options},
-            made.comment or like.comment,
+            made.comment or like.comment or made.comment,
         )
 
     def _of_place(self, session: "SessionState", path: str) -> Schema:
@@ -204,7 +205,7 @@ def _plain(path: str) -> str:
 def _create(cursor: Cursor, *, replaces: bool = False, must_exist: bool = False) -> CreateTable:
     if_not_exists = cursor.if_not_exists()
     path = cursor.path("the name of a table")
-    definition = _Definition()
+    definition = _Definition(comment=None if cursor.is_spark else "")
     if cursor.peek("("):
         _elements(cursor, definition)
     query = _clauses(cursor, definition)

@@ -17,7 +17,7 @@ from maintenance.sql.partitions import read_partition
 from maintenance.sql.query.computed import computed_of
 from maintenance.sql.query.relations import fields_of_view
 from maintenance.sql.result import Result
-from maintenance.sql.statements.flink_types import flink_text
+from maintenance.sql.statements.flink_types import flink_statement_text, flink_text
 from maintenance.sql.statements.spark_details import (
     DescribeColumn,
     DescribePartition,
@@ -238,7 +238,7 @@ def _flink_head(name: str, lines: Sequence[str]) -> str:
 
 def _flink_columns(fields: Sequence[DataField], computed: Sequence[ComputedColumn]) -> list[str]:
     """The stored and the computed columns, each as a line of the statement."""
-    by_name = {f.name: _column(f, flink_text(f.type), is_spark=False) for f in fields}
+    by_name = {f.name: _column(f, flink_statement_text(f.type), is_spark=False) for f in fields}
     return [
         _computed(column) if isinstance(column, ComputedColumn) else by_name[column]
         for column in placed([*by_name], computed)

@@ -69,7 +69,7 @@ def test_they_are_shown_by_describe_and_show_create_table(session: Session) -> N
 def test_show_create_table_shows_the_columns_of_system_tables(session: Session) -> None:
     [(text,)] = rows(session, "SHOW CREATE TABLE t$audit_log")
     assert str(text) == (
-        "CREATE TABLE `paimon`.`default`.`t$audit_log` (\n  `rowkind` STRING,\n  `id` INT,\n"
+        "CREATE TABLE `paimon`.`default`.`t$audit_log` (\n  `rowkind` VARCHAR(2147483647),\n  `id` INT,\n"
         "  `cost` DECIMAL(10, 2),\n  `at` TIMESTAMP(3),\n  `double_cost` AS `cost` * 2 COMMENT 'c',\n"
         "  `four` AS `double_cost` * 2\n)"
     )
