@@ -23,6 +23,7 @@ def check_options(schema: TableSchema, where: str) -> None:
         _of_engines,
         _of_snapshot_ordering,
         _of_row_tracking,
+        _of_read_sequence_numbers,
         _of_clustering,
         _of_clustered_keys,
         _of_key_indexes,
@@ -132,6 +133,11 @@ def _of_row_tracking(schema: TableSchema) -> Iterator[tuple[str, str]]:
         yield "row tracking with buckets", "Use 'bucket' = '-1'."
     if _is_true(schema.options, "data-evolution.enabled") and not tracking:
         yield "'data-evolution.enabled' without row tracking", "Set 'row-tracking.enabled' = 'true'."
+
+
+def _of_read_sequence_numbers(schema: TableSchema) -> Iterator[tuple[str, str]]:
+    if schema.model.table_read_sequence_number_enabled and not schema.primary_keys:
+        yield f"'{table_options.TABLE_READ_SEQUENCE_NUMBER_ENABLED.key}' without a primary key", "Unset it."
 
 
 def _of_manifests(schema: TableSchema) -> Iterator[tuple[str, str]]:

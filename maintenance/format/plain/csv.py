@@ -89,8 +89,8 @@ def _texts(data: bytes, names: list[str], layout: CsvLayout, where: str) -> pa.T
             csv.ReadOptions(column_names=names, skip_rows=1 if layout.header else 0),
             csv.ParseOptions(
                 delimiter=layout.field_delimiter,
-                quote_char=layout.quote or False,
-                escape_char=layout.escape or False,
+                quote_char=layout.quote,
+                escape_char=layout.escape,
                 double_quote=False,
                 newlines_in_values=True,
                 ignore_empty_lines=len(names) > 1,
@@ -123,10 +123,9 @@ def serialize_csv(rows: pa.Table, fields: Sequence[DataField], layout: CsvLayout
 
 def _quoted(texts: pa.ChunkedArray, layout: CsvLayout) -> pa.ChunkedArray:
     texts = texts.cast(pa.string())
-    special = [part for part in (layout.field_delimiter, layout.quote, "\n", "\r", layout.line_delimiter) if part]
-    needed = pc.match_substring(texts, special[0])
-    for part in special[1:]:
+    needed = pc.match_substring(texts, layout.quote)
+    for part in (layout.field_delimiter, "\n", "\r", layout.line_delimiter):
         needed = pc.or_(needed, pc.match_substring(texts, part))
-    inner = pc.replace_substring(texts, layout.quote, layout.escape + layout.quote) if layout.quote else texts
+    inner = pc.replace_substring(texts, layout.quote, layout.escape + layout.quote)
     quoted = pc.binary_join_element_wise(layout.quote, inner, layout.quote, "")
     return pc.fill_null(pc.if_else(needed, quoted, texts), layout.null)

@@ -18,7 +18,7 @@ from maintenance.errors import NotFoundError, OptionError
 from maintenance.format.metadata.schema import TableSchema, serialize_schema
 from maintenance.format.metadata.snapshot import Snapshot, serialize_snapshot
 from maintenance.format.metadata.tag import Tag
-from maintenance.metadata.branch_root import MAIN_BRANCH
+from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.completeness import check_complete
 from maintenance.metadata.hints import EARLIEST, LATEST
@@ -97,6 +97,10 @@ def plan(_: Run, table: Table, request: FastForward) -> _Taking:
     branch = request.branch
     if branch == MAIN_BRANCH:
         raise OptionError("main cannot be fast-forwarded to itself", table.identifier, "Name another branch.")
+    if table.branch != MAIN_BRANCH:
+        name = table.identifier.partition(f"${BRANCH_PREFIX}")[0]
+        problem = f"only main can be fast-forwarded, not branch '{table.branch}'"
+        raise OptionError(problem, table.identifier, f"Call it for the table {name}.")
     table.record.check_may_move("a fast-forward", table.identifier)
     check_branch_exists(table, branch)
     main, other = table.on_branch(MAIN_BRANCH), table.on_branch(branch)
@@ -225,7 +229,8 @@ fast_forward = OPERATION.function(
 
     Args:
         dry_run: only check whether that is possible, and report what would change.
-    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main; CorruptFileError: a file of
+    Raises: NotFoundError: no such branch, or it has no snapshot; OptionError: it is main, or the table
+        is a branch itself; CorruptFileError: a file of
         the branch's newest state is missing or damaged, or a snapshot, schema or tag of main or the branch cannot be
         read: nothing has changed then; UnsupportedError: the catalog forbids it.
     """,

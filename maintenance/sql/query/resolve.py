@@ -18,7 +18,8 @@ from maintenance.sql.query.metadata_columns import show_metadata
 from maintenance.sql.query.refused_functions import refuse_functions
 from maintenance.sql.query.relations import Readable, Relation, own_alias, place_at
 from maintenance.sql.query.table_functions import states_of_other_buckets, take_function
-from maintenance.sql.query.travel import options_of, take_hints
+from maintenance.sql.query.travel import check_consumer, options_of, take_hints
+from maintenance.table.table import Table
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataType
 
@@ -168,7 +169,9 @@ class _Tables:
         try:
             relation = Relation(name, path, session.view(path) if known is None else known, options)
             relation.keeps_schema, relation.fills_chars = keeps_schema, session.dialect == "spark"
-            relation.opened()
+            opened = relation.opened()
+            if session.dialect == "flink" and isinstance(opened, Table):
+                check_consumer(opened)
         except NotFoundError as error:
             if start is None or "$" in node.name or options:
                 raise

@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from maintenance.errors import SqlError
+from maintenance.errors import OptionError, SqlError
 from maintenance.sql.cursor import Cursor, Source
 from maintenance.sql.dialects import OPTIONS
 from maintenance.sql.zones import instant_of_text
+from maintenance.table.table import Table
 
 _OF_SELECT = re.compile(r"\bSELECT\s+(/\*\+)", re.IGNORECASE)
 _FIX = "Write a number, a tag's name, or a time such as TIMESTAMP '2024-02-29 12:00:00'."
@@ -42,6 +43,16 @@ def hint_options(text: str | None, source: Source) -> dict[str, str]:
     except SqlError as error:
         at = source.text.find(text)
         raise source.error(at + (error.column or 1) - 1, 1, error.found, error.fix) from None
+
+
+def check_consumer(table: Table) -> None:
+    """Refuse a consumer that would hold snapshots for ever. Source: Java `FlinkSourceBuilder`."""
+    if table.model.consumer_id is not None and table.model.consumer_expiration_time is None:
+        raise OptionError(
+            "'consumer-id' without 'consumer.expiration-time': its snapshots would stay for ever",
+            table.identifier,
+            "Set 'consumer.expiration-time' of the table with ALTER TABLE.",
+        )
 
 
 def take_hints(tree: exp.Expr, source: Source, *, kept: bool) -> None:

@@ -50,6 +50,8 @@ FIELDS = [("id", "INT NOT NULL"), ("p", "STRING"), ("v", "STRING")]
         (FIELDS, ("id", "p"), ("p",), {"bucket": "2", "bucket-key": "p"}, OptionError, "'bucket-key' names 'p'"),
         (FIELDS, ("id",), (), {"sequence.field": "x"}, OptionError, "'sequence.field' names 'x'"),
         (FIELDS, ("id",), ("p",), {"sequence.field": "v"}, OptionError, "lacks a partition column"),
+        (FIELDS, (), (), {"table-read.sequence-number.enabled": "true"}, OptionError, "without a primary key"),
+        (FIELDS, (), (), {"csv.quote-character": ""}, OptionError, "'csv.quote-character' = ''"),
         (FIELDS, (), (), {"changelog-producer": "full-compaction"}, OptionError, "without a primary key"),
         (FIELDS, ("id",), (), {"snapshot.num-retained.min": "0"}, OptionError, "Use 1 or more"),
         (FIELDS, ("id",), (), {"snapshot.num-retained.max": "5"}, OptionError, "min <= max"),

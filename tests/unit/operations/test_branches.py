@@ -134,6 +134,8 @@ def test_what_is_there_or_not(table: CatalogTable) -> None:
         lambda: delete_branch(table, "main"),
         lambda: rename_branch(table, "main", "x"),
         lambda: fast_forward(table, "main"),
+        lambda: fast_forward(table.on_branch("b"), "b"),
+        lambda: fast_forward(table.on_branch("b"), "c"),
     ):
         with pytest.raises(OptionError, match="main"):
             refused()

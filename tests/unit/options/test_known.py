@@ -133,7 +133,7 @@ def spark(path: Path, statement: str) -> object:
 
 @pytest.mark.parametrize("how", SETTERS)
 def test_one_rule_for_all_who_set_options(tmp_path: Path, how: str) -> None:
-    create_table(tmp_path)
+    create_table(tmp_path, options={"consumer.expiration-time": "1 d"})
     setting = SETTERS[how]
     with pytest.raises(PaimonError, match=r"option 'scan\.snaphot-id' does not exist.*'scan\.snapshot-id'"):
         setting(tmp_path, "scan.snaphot-id", "1")

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from maintenance.errors import UnsupportedError
+from maintenance.errors import OptionError, UnsupportedError
 from maintenance.sql import Session, SqlError
 from tests.answers import rows
 
@@ -125,6 +125,16 @@ def test_queries_travel_by_versions_hints_and_settings(tmp_path: Path) -> None:
     assert rows(session, "SELECT COUNT(*) FROM t") == [(2,)]
     session.sql("RESET")
     assert rows(session, "SELECT COUNT(*) FROM t") == [(3,)]
+
+
+def test_a_consumer_of_flinks_has_to_expire_some_day(tmp_path: Path) -> None:
+    session = open_session(tmp_path)
+    read = "SELECT COUNT(*) FROM t /*+ OPTIONS('consumer-id' = 'me') */"
+    with pytest.raises(OptionError, match=r"'consumer-id' without 'consumer.expiration-time'"):
+        session.sql(read)
+    assert rows(Session({"warehouse": str(tmp_path)}, dialect="spark"), read) == [(2,)]
+    session.sql("ALTER TABLE t SET ('consumer.expiration-time' = '1 d')")
+    assert rows(session, read) == [(2,)]
 
 
 def test_in_flink_the_key_of_an_option_alone_is_set_for_all_tables(tmp_path: Path) -> None:
