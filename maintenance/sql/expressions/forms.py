@@ -604,10 +604,6 @@ def _array(typing: Typing, node: exp.Array, scope: Scope) -> Typed:
     return typing.call("array", node.expressions, node, scope)
 
 
-def _tuple(typing: Typing, node: exp.Tuple, scope: Scope) -> Typed:
-    return typing.call("struct", node.expressions, node, scope) if typing.is_flink else _struct(typing, node, scope)
-
-
 def _struct(typing: Typing, node: exp.Struct | exp.Tuple, scope: Scope) -> Typed:
     """A row, whose parts may have names."""
     parts: list[tuple[str, Typed]] = []
@@ -739,7 +735,7 @@ FORMS: Mapping[type[exp.Expr], Callable[[Typing, Any, Scope], Typed]] = {
     exp.Floor: _floor,
     exp.Ceil: _floor,
     exp.Array: _array,
-    exp.Tuple: _tuple,
+    exp.Tuple: _struct,
     exp.Struct: _struct,
     exp.Anonymous: _anonymous,
     exp.StrPosition: _position,

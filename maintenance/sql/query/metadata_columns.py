@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from maintenance.sql.query.relations import Readable, Relation, own_alias
-from maintenance.table.system.metadata_columns import METADATA_COLUMNS, MetadataView, metadata_fields
+from maintenance.table.system.metadata_columns import FILE_PATH, METADATA_COLUMNS, MetadataView, metadata_fields
 from maintenance.table.system.view import SystemTableView
 from maintenance.table.table import Table
 
@@ -18,6 +18,8 @@ def show_metadata(tree: exp.Expr, relations: Mapping[str, Relation], *, of_rows:
 
     `of_rows`: Spark's metadata columns, too.
     """
+    if of_rows:
+        _name_files(tree, relations)
     mentioned = {node.name for node in tree.find_all(exp.Identifier)}
     shown: dict[str, list[str]] = {}
     for relation in relations.values():
@@ -29,6 +31,20 @@ def show_metadata(tree: exp.Expr, relations: Mapping[str, Relation], *, of_rows:
         return
     for select in list(tree.find_all(exp.Select)):
         _spread_stars(select, shown)
+
+
+def _name_files(tree: exp.Expr, relations: Mapping[str, Relation]) -> None:
+    """``input_file_name()`` of a query that reads one table is the path of the file that a row lies in."""
+    for node in list(tree.find_all(exp.Anonymous)):
+        select = node.find_ancestor(exp.Select)
+        if node.name.lower() != "input_file_name" or node.expressions or select is None or select.args.get("joins"):
+            continue
+        source = select.args.get("from_") or select.args.get("from")
+        table = None if source is None else source.this
+        if isinstance(table, exp.Table) and table.name in relations and isinstance(relations[table.name].view, Table):
+            path: exp.Expr = exp.column(FILE_PATH.name, table=own_alias(table), quoted=True)
+            is_output = node.parent is select and node.arg_key == "expressions"
+            node.replace(exp.alias_(path, "input_file_name()", quoted=True) if is_output else path)
 
 
 def _with_all(view: Readable, mentioned: set[str]) -> Readable | None:

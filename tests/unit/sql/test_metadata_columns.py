@@ -27,6 +27,22 @@ def test_rows_of_an_append_table_name_their_file_place_and_bucket(session: Sessi
     assert rows(session, "SELECT __paimon_partition FROM t LIMIT 1") == [("{}",)]
 
 
+def test_the_name_of_the_input_file_is_that_of_a_row(session: Session, tmp_path: Path) -> None:
+    session.sql("CREATE TABLE t (id INT, v STRING)")
+    for number in (1, 2):
+        session.sql(f"INSERT INTO t VALUES ({number}, 'a')")
+    found = session.sql("SELECT input_file_name(), * FROM t AS x ORDER BY id").to_arrow()
+    assert found.column_names == ["input_file_name()", "id", "v"]
+    paths = found.column(0).to_pylist()
+    assert paths == [path for (path,) in rows(session, "SELECT __paimon_file_path FROM t ORDER BY id")]
+    where = f"WHERE endswith(input_file_name(), '{Path(paths[1]).name}')"
+    assert rows(session, f"SELECT COUNT(*), max(id) FROM t {where}") == [(1, 2)]
+    assert rows(session, "SELECT COUNT(DISTINCT input_file_name()) FROM t") == [(2,)]
+    assert rows(session, "SELECT input_file_name() AS f, COUNT(*) AS n FROM t GROUP BY input_file_name()")[0][1] == 1
+    with pytest.raises(UnsupportedError, match="INPUT_FILE_NAME is not supported"):
+        session.sql("SELECT input_file_name() FROM t JOIN t AS u ON t.id = u.id")
+
+
 def test_merged_rows_have_no_file(session: Session) -> None:
     session.sql(
         "CREATE TABLE p (id INT, v STRING, dt STRING) PARTITIONED BY (dt)"

@@ -35,6 +35,7 @@ def open_session(tmp_path: Path, dialect: Any = "flink") -> Session:
         ("spark", "SELECT b FROM t ORDER BY b DESC", [("abc",), (None,)]),
         ("flink", "SELECT ARRAY[5, 6][1], MAP['k', 1]['k']", [(5, 1)]),
         ("spark", "SELECT array(5, 6)[1], map('k', 1)['k']", [(6, 1)]),
+        ("flink", "SELECT ARRAY[('a', 1), ROW('b', 2)][2]", [({"EXPR$0": "b", "EXPR$1": 2},)]),
         ("flink", "SELECT DATE_FORMAT(TIMESTAMP '2024-02-29 12:30:00', 'yyyy/MM/dd HH')", [("2024/02/29 12",)]),
         ("flink", "SELECT SPLIT_INDEX('x,y', ',', 1), CHAR_LENGTH(b) FROM t WHERE a = 1", [("y", 3)]),
         ("flink", "SELECT x.a FROM t AS x JOIN t y ON x.a = y.a + 1", [(2,)]),

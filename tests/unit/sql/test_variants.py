@@ -105,3 +105,11 @@ def test_what_variant_get_refuses(session: Session, expression: str, problem: st
 def test_a_value_of_another_type_is_an_error(session: Session) -> None:
     with pytest.raises(SqlError):
         column(session, "variant_get(v, '$.b', 'int')")
+
+
+def test_flink_parses_json_into_variants(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="flink")
+    session.sql("CREATE TABLE t (id INT, v VARIANT)")
+    session.sql("INSERT INTO t VALUES (1, PARSE_JSON('{\"a\": [1]}')), (2, TRY_PARSE_JSON('{'))")
+    found = session.sql("SELECT * FROM t ORDER BY id").to_arrow().to_pylist()
+    assert found == [{"id": 1, "v": '{"a":[1]}'}, {"id": 2, "v": None}]
