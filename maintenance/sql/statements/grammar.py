@@ -14,6 +14,7 @@ from maintenance.sql.statements import (
     databases,
     describe,
     drops,
+    explain,
     inserts,
     materialized,
     queries,
@@ -82,6 +83,7 @@ _STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     **settings.STATEMENTS,
     **statement_sets.statements_with(parse),
     **queries.STATEMENTS,
+    **explain.STATEMENTS,
     **refused.STATEMENTS,
 }
 _LONGEST = max(map(len, _STATEMENTS))

@@ -586,7 +586,7 @@ def _update(cursor: Cursor) -> Update:
 
 
 def _merge(cursor: Cursor) -> Merge:
-    cursor.index = 0
+    cursor.index -= 2
     tree = cursor.query()
     if not isinstance(tree, exp.Merge):
         raise cursor.error("this is not a MERGE INTO", token=cursor.words[0])

@@ -104,6 +104,33 @@ def test_a_padded_side_of_a_join_is_not_filtered(tmp_path: Path) -> None:
     assert [line for line in plan if line.startswith("  filter")] == ["  filter: none", "  filter: none"]
 
 
+@pytest.mark.parametrize("dialect", ["flink", "spark"])
+def test_explain_shows_what_a_change_of_rows_reads(tmp_path: Path, dialect: str) -> None:
+    session = open_session(tmp_path, dialect)
+    session.sql("CREATE TABLE s (a INT, b STRING)")
+    plans = {
+        "INSERT INTO s SELECT a, b FROM t WHERE day = DATE '2024-01-02'": ("Insert into default.s", ["default.t"]),
+        "INSERT OVERWRITE s VALUES (1, 'a')": ("Overwrite default.s", []),
+        "DELETE FROM t WHERE day = DATE '2024-01-02'": ("Delete from default.t", ["default.t"]),
+        "UPDATE t AS q SET b = 'x' WHERE q.day = DATE '2024-01-02' AND a IN (SELECT a FROM s)": (
+            "Update default.t", ["default.t", "default.s"],
+        ),
+        "MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN UPDATE SET b = s.b": (
+            "Merge into default.t", ["default.t", "default.s"],
+        ),
+    }  # fmt: skip
+    for statement, (first, scanned) in plans.items():
+        plan = [str(row[0]) for row in rows(session, f"EXPLAIN {statement}")]
+        assert plan[1] == first
+        assert [line.split()[1] for line in plan if line.startswith("Scan")] == scanned
+        if " WHERE " in statement:
+            assert any("filter" in line and "2024-01-02" in line for line in plan)
+    assert rows(session, "SELECT COUNT(*), COUNT(b) FROM t") == [(2, 1)]
+    assert rows(session, "SELECT COUNT(*) FROM s") == [(0,)]
+    with pytest.raises(SqlError, match="column 'z' does not exist"):
+        session.sql("EXPLAIN DELETE FROM t WHERE z = 1")
+
+
 def test_a_limit_stops_the_read(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     assert len(rows(session, "SELECT * FROM t LIMIT 1")) == 1
