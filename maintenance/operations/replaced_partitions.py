@@ -1,6 +1,7 @@
-"""Publish the rows of some partitions again, in place of all their files, in one OVERWRITE snapshot.
+"""Publish the rows of some partitions again, in place of all files in their buckets, in one OVERWRITE snapshot.
 
-If another writer has changed one of the partitions meanwhile nothing is committed, since its rows would be lost.
+If another writer has changed one of the partitions meanwhile nothing is committed, since its rows would be lost. Rows
+that wait for a bucket stay, and more of them may come.
 """
 
 from collections.abc import Sequence
@@ -55,7 +56,7 @@ def publish_replaced(
             with attempt:
                 latest, selection = attempt.latest, EntrySelection(partitions.__contains__)
                 live = [] if latest is None else table.manifests.live_entries(latest, selection)
-                same = {entry.identity for entry in live} == planned
+                same = {entry.identity for entry in live if entry.bucket >= 0} == planned
                 same = same and _index_files(table, latest, partitions) == before
                 attempt.commit(changes, None if same else changed)
         return work.snapshot().id

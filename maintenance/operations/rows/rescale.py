@@ -2,7 +2,8 @@
 
 The rows of each partition are read and written into new buckets, in place of the old files, in one OVERWRITE snapshot.
 If another writer changes one of the partitions meanwhile nothing is committed, since its rows would be lost. Writers
-keep to the table's `bucket` option: change it first, and rescale the partitions that are still to be written.
+keep to the table's `bucket` option: change it first, and rescale the partitions that are still to be written. Rows
+that wait for a bucket go on waiting, and get one of the new buckets.
 Source: Java `RescaleAction`, Spark's `RescaleProcedure`.
 """
 
@@ -142,7 +143,10 @@ def _old_files(
     partitions: Sequence[Spec] | None,
     predicate: Predicate | None,
 ) -> list[ManifestEntry]:
-    """The files of the partitions to rewrite. Raises: UnsupportedError: some of their rows cannot be read yet."""
+    """The files of the partitions to rewrite; rows that wait for a bucket go on waiting.
+
+    Raises: UnsupportedError: some rows in buckets cannot be read yet.
+    """
     unknown = {name for spec in partitions or () for name in spec} - set(table.schema.partition_keys)
     if unknown:
         columns = ", ".join(table.schema.partition_keys) or "none"
@@ -157,8 +161,9 @@ def _old_files(
         return (pruning is None or pruning.keeps_partition(partition)) and (covers is None or covers(partition))
 
     live = table.manifests.live_entries(snapshot, EntrySelection(wanted))
-    other = {entry.partition for entry in live if entry.total_buckets != number}
-    old = [entry for entry in live if entry.partition in other]
+    placed = [entry for entry in live if entry.bucket >= 0]
+    other = {entry.partition for entry in placed if entry.total_buckets != number}
+    old = [entry for entry in placed if entry.partition in other]
     check_all_visible(table, old)
     return old
 
@@ -167,7 +172,8 @@ def _written(
     spark: "SparkSession | None", table: Table, snapshot: Snapshot, number: int, partitions: set[bytes]
 ) -> list[CommitMessage]:
     """The rows of the partitions in new buckets. An overwrite carries no changelog, so none is written."""
-    seen = table.copy({table_options.SCAN_SNAPSHOT_ID.key: str(snapshot.id)})
+    of_buckets = {table_options.POSTPONE_MERGE_ON_READ.key: "false"} if table.model.is_postponed else {}
+    seen = table.copy({table_options.SCAN_SNAPSHOT_ID.key: str(snapshot.id), **of_buckets})
     plan, read = seen.plan()
     splits = [split for split in plan.splits if isinstance(split, Split) and split.partition in partitions]
     options = {
@@ -196,8 +202,8 @@ rescale = OPERATION.function(
         partitions: columns to values as texts; some of the columns suffice. None = all.
         where: a condition on partition columns; not together with `partitions`.
     Raises: OptionError: not a fixed number of buckets, or both `partitions` and `where`; PredicateError; NotFoundError:
-        the table has no snapshot; UnsupportedError: rows wait for a compaction; ConflictError: another writer changed
-        a partition meanwhile: run again.
+        the table has no snapshot; UnsupportedError: rows in buckets wait for a compaction; ConflictError: another
+        writer changed a partition meanwhile: run again.
     """,
     spark_first=True,
     without=("scan_parallelism", "sink_parallelism"),

@@ -6,7 +6,7 @@ import pytest
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
-from maintenance.operations import delete, fsck, rescale
+from maintenance.operations import compact, delete, fsck, rescale
 from maintenance.sql import Session
 from tests.interference import interfered_with
 from tests.small_tables import put, rows, small_table, table_in
@@ -69,6 +69,25 @@ def test_rows_of_another_writer_are_not_lost(tmp_path: Path) -> None:
     assert rows(table) == [(1, "a"), (2, "late")]
     rescale(None, table, bucket_num=3)
     assert rows(table) == [(1, "a"), (2, "late")]
+
+
+@pytest.mark.parametrize("merged", ["true", "false"])
+def test_rows_that_wait_for_a_bucket_go_on_waiting(tmp_path: Path, merged: str) -> None:
+    options = {"bucket": "-2", "postpone.merge-on-read": merged, "postpone.batch-write-fixed-bucket": "false"}
+    table = small_table(tmp_path, options)
+    put(table, dict.fromkeys(range(20), "a"))
+    compact(None, table)
+    put(table, {1: "b", 30: "c"})
+    [waiting] = [each for each in buckets(table) if each[1] < 0]
+    beside = interfered_with(table, "data-", lambda: put(table, {31: "late"}))
+    rescale(None, beside, bucket_num=3)
+    assert buckets(table) == {waiting, *(("", bucket, 3) for bucket in range(3))}
+    assert rows(table.copy({"postpone.merge-on-read": "false"})) == [(number, "a") for number in range(20)]
+    compact(None, table)
+    assert {total for _, _, total in buckets(table)} == {3}
+    changed = {**dict.fromkeys(range(20), "a"), 1: "b", 30: "c", 31: "late"}
+    assert rows(table) == sorted(changed.items())
+    assert fsck(table.file_io, table.location, deep=True).healthy
 
 
 def test_vectors_go_with_the_files(tmp_path: Path) -> None:
