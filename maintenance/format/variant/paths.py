@@ -1,4 +1,7 @@
-"""What stands at a path inside variants. Source: Java `VariantPathSegment`, Spark's `variant_get`."""
+"""What stands at a path inside variants, and what arrays and objects hold.
+
+Source: Java `VariantPathSegment`, Spark's `variant_get`.
+"""
 
 import re
 
@@ -7,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format.bytes.ragged import Ragged
+from maintenance.format.bytes.ragged import Ragged, ends
 from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.dictionary import Names, texts_of
 from maintenance.format.variant.json_text import texts_of_values
@@ -65,6 +68,43 @@ def are_null(column: pa.Array) -> pa.Array:
     nulls = np.zeros(len(column), bool)
     nulls[rows] = scalars.of_type(values, binary.NULL)
     return pa.array(nulls)
+
+
+def elements_of(column: pa.Array, *, is_try: bool = False) -> pa.Array:
+    """The elements of arrays, each a variant; null where there is no variant, or the null that JSON has.
+
+    Args: `is_try`: null where there is something else.
+    Raises: DataError: there is something else; CorruptFileError.
+    """
+    rows, values, metadata = present(column)
+    rows, values, metadata = _holders(rows, values, metadata, binary.ARRAY, is_try=is_try)
+    inner = binary.children(values)
+    parts = storage_of(inner.values, metadata.take(inner.parents))
+    offsets = pa.array(ends(inner.counts(len(values))).astype(np.int32))
+    return spread_over(pa.ListArray.from_arrays(offsets, parts), rows, len(column))
+
+
+def fields_of(column: pa.Array, *, is_try: bool = False) -> pa.Array:
+    """The fields of objects, a map of variants by their names. Arguments and errors as of `elements_of`."""
+    rows, values, metadata = present(column)
+    rows, values, metadata = _holders(rows, values, metadata, binary.OBJECT, is_try=is_try)
+    names, inner = Names.of(metadata), binary.children(values)
+    texts = names.texts.take(pa.array(names.of_fields(inner.parents, inner.names)))
+    parts = storage_of(inner.values, metadata.take(inner.parents))
+    offsets = pa.array(ends(inner.counts(len(values))).astype(np.int32))
+    return spread_over(pa.MapArray.from_arrays(offsets, texts, parts), rows, len(column))
+
+
+def _holders(
+    rows: np.ndarray, values: Ragged, metadata: Ragged, kind: int, *, is_try: bool
+) -> tuple[np.ndarray, Ragged, Ragged]:
+    """Those of the variants that are arrays, or objects."""
+    matches = binary.kinds(values) == kind
+    if not is_try and not (matches | scalars.of_type(values, binary.NULL)).all():
+        wanted = "an array" if kind == binary.ARRAY else "an object"
+        raise DataError(f"a variant is not {wanted}", "a VARIANT", "Use try_variant_get, or look at it with to_json.")
+    own = np.flatnonzero(matches)
+    return rows[own], values.take(own), metadata.take(own)
 
 
 def _found(column: pa.Array, path: str) -> tuple[np.ndarray, Ragged, np.ndarray, Ragged, Names]:

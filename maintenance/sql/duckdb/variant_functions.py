@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import duckdb
@@ -12,12 +13,12 @@ import pyarrow.compute as pc
 
 from maintenance.errors import DataError
 from maintenance.format.bytes.ragged import Ragged
-from maintenance.format.variant import scalars
+from maintenance.format.variant import binary, scalars
 from maintenance.format.variant.dictionary import metadata_of
 from maintenance.format.variant.json_parse import parse_json
 from maintenance.format.variant.json_text import json_texts
-from maintenance.format.variant.paths import are_null, texts_at, variants_at
-from maintenance.format.variant.stored import plain_variants, storage_of
+from maintenance.format.variant.paths import are_null, elements_of, fields_of, texts_at, variants_at
+from maintenance.format.variant.stored import plain_variants, present, storage_of
 from maintenance.sql.query.variants import PREFIX
 from maintenance.types.arrow import VARIANT
 
@@ -33,6 +34,11 @@ def register_variant_functions(connection: duckdb.DuckDBPyConnection) -> None:
         "json": ([variant], text, _of_one(json_texts)),
         "text": ([variant, text], text, _of_two(texts_at)),
         "at": ([variant, text], variant, _of_two(variants_at)),
+        "elements": ([variant], duckdb.list_type(variant), _of_one(elements_of)),
+        "try_elements": ([variant], duckdb.list_type(variant), _of_one(partial(elements_of, is_try=True))),
+        "fields": ([variant], duckdb.map_type("VARCHAR", variant), _of_one(fields_of)),
+        "try_fields": ([variant], duckdb.map_type("VARCHAR", variant), _of_one(partial(fields_of, is_try=True))),
+        "of_list": ([duckdb.list_type(variant)], variant, _of_one(_of_lists)),
         "is_null": ([variant], "BOOLEAN", _of_one(are_null)),
         "of_decimal": ([text], variant, _of_one(_of_decimals)),
         **{f"of_{kind.lower()}": ([kind], variant, _of_one(_of_values)) for kind in _KINDS},
@@ -92,6 +98,16 @@ def _first_value(text: str) -> str:
 def _of_values(values: pa.Array) -> pa.Array:
     """Variants that hold single values."""
     return _stored(scalars.of_arrow(values), values)
+
+
+def _of_lists(lists: pa.Array) -> pa.Array:
+    """Variants that hold arrays of others, which name no fields."""
+    offsets = lists.offsets.to_numpy()
+    parts = plain_variants(lists.values.slice(offsets[0], offsets[-1] - offsets[0]))
+    rows, values, _ = present(parts)
+    nulls = np.delete(np.arange(len(parts)), rows)
+    whole = scalars.joined([(rows, values), (nulls, scalars.of_constants(np.zeros(len(nulls), np.int64)))], len(parts))
+    return _stored(binary.arrays(np.diff(offsets), whole), lists)
 
 
 def _of_decimals(texts: pa.Array) -> pa.Array:

@@ -167,8 +167,12 @@ _VARIANTS = {
 
 
 def _variant(value: Typed) -> exp.Expr | None:
-    """A single value as a variant; None if it is no single one, or finer than microseconds."""
+    """A single value or an array of such as a variant; None if it is none, or finer than microseconds."""
     of = value.kind
+    if of.root == "ARRAY" and of.element is not None and of.element != kinds.VARIANT:
+        inner = _variant(Typed(exp.column("_e"), of.element, value.written))
+        template = "paimon_variant_of_list(list_transform(a, lambda _e: b))"
+        return None if inner is None else filled(template, {"a": value.node, "b": _unnamed(inner)})
     name = "INTEGER" if kinds.is_integer(of) else "STRING" if of == STRING else of.root
     found = _VARIANTS.get("BINARY" if of == kinds.BINARY else name)
     if found is None or is_wide(of):
@@ -257,13 +261,38 @@ def at_path(variant: exp.Expr, path: str, to: DataType) -> exp.Expr | None:
     if to.root == "VARIANT":
         return filled("paimon_variant_at(a, p)", parts)
     if not kinds.is_atomic(to):
-        return None
+        return _parts_of_variant(filled("paimon_variant_at(a, p)", parts), to)
     text = filled("paimon_variant_text(a, p)", parts)
     if to.is_string:
         return text
     # Holds every integer, and fractions to cut off.
     template = "CAST(trunc(CAST(t AS DECIMAL(38, 10))) AS TARGET)" if kinds.is_integer(to) else "CAST(t AS TARGET)"
     return filled(template.replace("TARGET", duck(to)), {"t": text})
+
+
+def _parts_of_variant(variant: exp.Expr, to: DataType) -> exp.Expr | None:
+    """An array or object of a VARIANT in a type; None if it cannot be had."""
+    element = exp.column("_e")
+    if to.root == "ARRAY" and to.element is not None:
+        inner = at_path(element, "$", to.element)
+        template = "list_transform(paimon_variant_elements(a), lambda _e: b)"
+        return None if inner is None else filled(template, {"a": variant, "b": _unnamed(inner)})
+    if to.root == "MAP" and to.key is not None and to.value is not None and to.key.is_string:
+        inner = at_path(element, "$", to.value)
+        template = "map(map_keys(a), list_transform(map_values(a), lambda _e: b))"
+        fields = filled("paimon_variant_fields(a)", {"a": variant})
+        return None if inner is None else filled(template, {"a": fields, "b": _unnamed(inner)})
+    if to.root != "ROW":
+        return None
+    values: list[exp.Expr] = []
+    for field in to.fields:
+        made = at_path(filled("_e[p]", {"p": exp.Literal.string(field.name)}), "$", field.type)
+        if made is None:
+            return None
+        values.append(exp.PropertyEQ(this=exp.to_identifier(field.name, quoted=True), expression=made))
+    # A list of one, so that the fields are found once.
+    template = "list_transform([paimon_variant_fields(a)], lambda _e: CASE WHEN _e IS NOT NULL THEN b END)[1]"
+    return filled(template, {"a": variant, "b": _unnamed(exp.Struct(expressions=values))})
 
 
 def _nested(value: Typed, wanted: Wanted) -> exp.Expr | None:
@@ -315,6 +344,7 @@ def _row(value: Typed, wanted: Wanted) -> exp.Expr | None:
 
 
 _ERROR = re.compile("error", re.IGNORECASE)
+_PARTS_OF_VARIANTS = ("paimon_variant_elements", "paimon_variant_fields")
 KEPT = "paimon_kept"
 """This key is in the `meta` of what has errors of its own inside of a TRY_ function."""
 
@@ -337,6 +367,9 @@ def tried(tree: exp.Expr) -> exp.Expr:
             return exp.TryCast(this=node.this, to=node.to)
         if isinstance(node, exp.Anonymous) and _ERROR.fullmatch(str(node.this)):
             return exp.Null()
+        if isinstance(node, exp.Anonymous) and str(node.this) in _PARTS_OF_VARIANTS:
+            tries = str(node.this).replace("variant_", "variant_try_")
+            return exp.Anonymous(this=tries, expressions=node.expressions)
         if isinstance(node, exp.Anonymous) and str(node.this) in ("paimon_day", "decode"):
             return (
                 exp.Anonymous(this="paimon_try_day", expressions=node.expressions)

@@ -6,6 +6,7 @@ import pytest
 
 from maintenance.errors import DataError, PaimonError, SqlError
 from maintenance.sql import Session
+from tests.answers import rows
 
 DOCUMENTS = (
     """(1, parse_json('{"a": 1, "b": {"c d": ["x", 2.75, null]}, "when": "2024-02-29"}'))""",
@@ -71,20 +72,60 @@ def test_single_values_become_variants(session: Session) -> None:
     query = f"SELECT variant_get(i, '$', 'int') AS i, to_json(d) AS d, n FROM {made} ORDER BY i LIMIT 2"
     found = session.sql(query).to_arrow().to_pylist()
     assert found == [{"i": 1, "d": "0.5", "n": None}, {"i": 2, "d": "1", "n": None}]
-    with pytest.raises(SqlError, match="ARRAY<INT> to VARIANT is not supported"):
-        session.sql("SELECT CAST(array(1) AS VARIANT)")
+    with pytest.raises(SqlError, match="MAP<STRING, INT> to VARIANT is not supported"):
+        session.sql("SELECT CAST(map('a', 1) AS VARIANT)")
+
+
+def test_arrays_of_values_become_variants(session: Session) -> None:
+    made = "CAST(array(id, NULL) AS VARIANT), CAST(array(array('a'), NULL) AS VARIANT), CAST(array(1.5) AS VARIANT)"
+    assert rows(session, f"SELECT {made} FROM db.t WHERE id = 2") == [("[2,null]", '[["a"],null]', "[1.5]")]
+    found = session.sql(
+        "SELECT variant_get(CAST(array(id, id + 1) AS VARIANT), '$[1]', 'int') AS x FROM db.t ORDER BY id"
+    )
+    assert found.to_arrow().column("x").to_pylist() == [2, 3, 4, 5]
+    assert rows(session, "SELECT CAST(CAST(NULL AS ARRAY<INT>) AS VARIANT)") == [(None,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "kind", "found"),
+    [
+        ('{"a": [1, 2.9, null]}', "$.a", "array<int>", [1, 2, None]),
+        ("[[1], [], null]", "$", "array<array<string>>", [["1"], [], None]),
+        ('{"x": [1], "y": null}', "$", "map<string, array<int>>", [("x", [1]), ("y", None)]),
+        ('{"b": "2024-02-29", "a": {"c": 1}}', "$", "struct<a: struct<c: int, d: int>, b: string>",
+         {"a": {"c": 1, "d": None}, "b": "2024-02-29"}),
+        ("null", "$", "array<int>", None),
+        ("[1]", "$.a", "array<int>", None),
+    ],
+)  # fmt: skip
+def test_arrays_and_objects_are_taken_out_of_variants(
+    session: Session, text: str, path: str, kind: str, found: object
+) -> None:
+    for function in ("variant_get", "try_variant_get"):
+        assert rows(session, f"SELECT {function}(parse_json('{text}'), '{path}', '{kind}')") == [(found,)]
+
+
+def test_other_variants_are_no_arrays_and_no_objects(session: Session) -> None:
+    assert column(session, "try_variant_get(v, '$', 'array<boolean>')") == [None, [None, True], None, None]
+    assert column(session, "try_cast(v AS STRUCT<a: INT>)") == [{"a": 1}, None, None, None]
+    for kind, problem in (("array<int>", "not an array"), ("struct<a: int>", "not an object")):
+        with pytest.raises(SqlError, match=f"a variant is {problem}"):
+            column(session, f"variant_get(v, '$', '{kind}')")
+    assert column(session, "explode(variant_get(v, '$.b[\"c d\"]', 'array<variant>'))", "WHERE id = 1") == [
+        '"x"', "2.75", "null",
+    ]  # fmt: skip
 
 
 def test_text_behind_a_value_of_json_is_not_looked_at(session: Session) -> None:
     texts = "VALUES ('[[[]]]]'), ('{\"a\": 1} x'), ('1 2'), ('null}'), ('1x'), ('truex'), (NULL) AS t(x)"
-    rows = session.sql(f"SELECT try_parse_json(x) AS v FROM {texts}").to_arrow()
-    assert rows.column("v").to_pylist() == ["[[[]]]", '{"a":1}', "1", "null", None, None, None]
+    found = session.sql(f"SELECT try_parse_json(x) AS v FROM {texts}").to_arrow()
+    assert found.column("v").to_pylist() == ["[[[]]]", '{"a":1}', "1", "null", None, None, None]
     assert session.sql("SELECT to_json(parse_json('[1] 2')) AS v").to_arrow().to_pylist() == [{"v": "[1]"}]
 
 
 def test_texts_that_are_not_json(session: Session) -> None:
-    rows = session.sql("SELECT try_parse_json(x) AS v FROM VALUES ('[1]'), ('{'), (NULL), ('1') AS t(x)").to_arrow()
-    assert rows.column("v").to_pylist() == ["[1]", None, None, "1"]
+    found = session.sql("SELECT try_parse_json(x) AS v FROM VALUES ('[1]'), ('{'), (NULL), ('1') AS t(x)").to_arrow()
+    assert found.column("v").to_pylist() == ["[1]", None, None, "1"]
     with pytest.raises(PaimonError, match="is not JSON"):
         session.sql("SELECT parse_json('{')").to_arrow()
 
@@ -94,7 +135,7 @@ def test_texts_that_are_not_json(session: Session) -> None:
     [
         ("variant_get(v, 'a', 'int')", "'a' is not a path"),
         ("variant_get(v, CAST(id AS STRING), 'int')", "takes a variant, a path"),
-        ("variant_get(v, '$', 'array<int>')", "ARRAY<INT>"),
+        ("variant_get(v, '$', 'map<int, int>')", "MAP<INT, INT>"),
     ],
 )
 def test_what_variant_get_refuses(session: Session, expression: str, problem: str) -> None:
