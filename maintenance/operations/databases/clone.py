@@ -176,7 +176,7 @@ class _Clone:
         if target is not None:
             used = {entry.file.schema_id for entry in state.entries}
             number = schema_there(self.table, self.catalog, target, used, own=is_others)
-            state = state.with_schema(number)
+            state = state.with_schema(number, self.table.schema.field_names, target.schema.field_names)
         missing = list(self._missing(state, old.names, target))
         changes = state.in_folder.changes_of(old, self.chosen)
         report = self._report(snapshot, state, missing, changes)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from maintenance.commit.changes import Changes
+from maintenance.format.metadata.data_file import DataFileMeta
 from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.format.metadata.manifest import FileKind, ManifestEntry
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
@@ -66,11 +67,22 @@ class CloneState:
     def bytes(self) -> int:
         return sum(e.file.file_size for e in self.entries) + sum(part.file_size for part in self.index)
 
-    def with_schema(self, schema_id: int | None) -> "CloneState":
-        """The same files under the number that their schema has in the target; None: its own."""
+    def with_schema(self, schema_id: int | None, columns: Sequence[str], target: Sequence[str]) -> "CloneState":
+        """The same files under the number that their schema has in the target; None: its own.
+
+        Args: `columns`, `target`: names of both sides' columns. The files say theirs where the target has more.
+        """
         if schema_id is None:
             return self
-        return replace(self, entries=[replace(e, file=replace(e.file, schema_id=schema_id)) for e in self.entries])
+
+        def there(file: DataFileMeta) -> DataFileMeta:
+            if len(columns) == len(target):
+                return replace(file, schema_id=schema_id)
+            written = tuple(columns) if file.write_cols is None else file.write_cols
+            named = written if file.value_stats_cols is None else file.value_stats_cols
+            return replace(file, schema_id=schema_id, value_stats_cols=named, write_cols=written)
+
+        return replace(self, entries=[replace(entry, file=there(entry.file)) for entry in self.entries])
 
     def changes_of(self, there: "CloneState", chosen: PartitionFilter) -> Changes:
         """What turns a state of the target into this one. Partitions that are not copied stay as they are."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from maintenance.errors import ConflictError, NotFoundError, OptionError, UnsupportedError
 from maintenance.format.metadata.schema import TableSchema, parse_schema, serialize_schema
+from maintenance.format.row_file.data_format import ROW
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
@@ -91,9 +92,9 @@ def schema_there(source: Table, catalog: Catalog, target: Table, used: set[int],
             "Compact the table fully with 'compaction.force-rewrite-all-files' = 'true' first, or clone into a new "
             "table of another kind of catalog.",
         )
-    if _columns(newest) != _columns(target.schema):
+    if not _are_known(newest, target.schema):
         raise ConflictError(
-            "the target has other columns, ids or keys than the source",
+            "the target lacks columns of the source, or has other ids or keys",
             f"table {target.identifier}",
             "Clone into a new table.",
         )
@@ -139,6 +140,18 @@ def _copied_schema(source: Table, path: str) -> bytes:
     return data if len(options) == len(schema.options) else serialize_schema(replace(schema, options=options))
 
 
-def _columns(schema: TableSchema) -> tuple[object, ...]:
-    keys = tuple(schema.primary_keys), tuple(schema.partition_keys)
-    return tuple((f.id, f.name, f.type) for f in schema.fields), keys, schema.options.get("bucket")
+def _are_known(source: TableSchema, target: TableSchema) -> bool:
+    """Whether the target reads files of the source's columns: it has them all, and others may be null.
+
+    Source: Java `CopySchemaOperator.checkCompatible`.
+    """
+    ours, theirs = ([(f.id, f.name, f.type) for f in schema.fields] for schema in (source, target))
+    if _keys(source) != _keys(target) or not set(ours) <= set(theirs):
+        return False
+    is_by_place = ROW.name in (source.model.file_format, target.model.file_format)
+    more = [field for field in target.fields if field.name not in source.field_names]
+    return ours == theirs or not (is_by_place or any(not field.type.nullable for field in more))
+
+
+def _keys(schema: TableSchema) -> tuple[object, ...]:
+    return tuple(schema.primary_keys), tuple(schema.partition_keys), schema.options.get("bucket")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from maintenance.errors import OptionError, OutdatedPlanError, SqlError, UnsupportedError
-from maintenance.operations import merge_tables
+from maintenance.operations import fsck, merge_tables
 from maintenance.sql import Session
 from maintenance.sql.procedures.refused import REFUSED
 from maintenance.sql.procedures.registry import PROCEDURES
@@ -215,8 +215,30 @@ def test_a_copy_gets_the_new_columns_of_its_source(tmp_path: Path) -> None:
     session.sql("CALL sys.copy('a', 'other.`new one`')")
     actual = rows(session, "SELECT k, p, more FROM other.`new one` ORDER BY k")
     assert actual == [(1, "x", None), (2, "y", None), (3, "z", 30)]
-    with pytest.raises(SqlError, match="other columns"):
+    with pytest.raises(SqlError, match="lacks columns of the source"):
         session.sql("CALL sys.copy('a', 'b', \"p = 'z'\")")
+
+
+@pytest.mark.parametrize("form", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("key", ["'primary-key' = 'k', 'bucket' = '1'", "'metadata.stats-dense-store' = 'false'"])
+def test_a_copy_goes_into_a_table_with_more_columns(tmp_path: Path, form: str, key: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    options = f"'file.format' = '{form}', {key}"
+    session.sql(f"CREATE TABLE a (k INT, p STRING) TBLPROPERTIES ({options})")
+    session.sql(f"CREATE TABLE b (k INT, p STRING, more INT, at DATE) TBLPROPERTIES ({options})")
+    session.sql(f"CREATE TABLE c (k INT, p STRING, more INT NOT NULL) TBLPROPERTIES ({options})")
+    session.sql("INSERT INTO a VALUES (1, 'x'), (2, 'y')")
+    session.sql("CALL sys.copy('a', 'b')")
+    assert rows(session, "SELECT * FROM b ORDER BY k") == [(1, "x", None, None), (2, "y", None, None)]
+    assert rows(session, "SELECT k FROM b WHERE more IS NULL AND k > 1 AND p = 'y'") == [(2,)]
+    assert rows(session, "SELECT k FROM b WHERE more = 1") == []
+    table = session.table(("b",))
+    assert fsck(table.file_io, table.location, deep=True).healthy
+    session.sql("INSERT INTO b VALUES (3, 'z', 1, NULL)")
+    session.sql("CALL sys.compact(table => 'b', compact_strategy => 'full')")
+    assert rows(session, "SELECT k FROM b WHERE more = 1") == [(3,)]
+    with pytest.raises(SqlError, match="lacks columns of the source, or has other ids or keys"):
+        session.sql("CALL sys.copy('a', 'c')")
 
 
 def test_a_rollback_takes_no_two_snapshots(tmp_path: Path) -> None:
