@@ -16,6 +16,7 @@ from maintenance.table.format_table import FormatTable
 from maintenance.table.object_table import ObjectTable
 from maintenance.table.system.local_time import epoch_millis
 from maintenance.table.system.registry import SYSTEM_TABLES
+from maintenance.table.system.system_table import required
 from maintenance.table.system.view import AnyView, MetadataView
 from maintenance.table.table import Table
 
@@ -69,7 +70,7 @@ class GlobalView(MetadataView):
         rows = self.table.rows(self.catalog)
         listed: Sequence[Sequence[object]] = list(zip(*rows, strict=True)) or [[] for _ in self.schema]
         arrays = [pa.array(values, field.type) for values, field in zip(listed, self.schema, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=self.schema)
+        return pa.Table.from_arrays(arrays, schema=pa.schema([field.with_nullable(True) for field in self.schema]))
 
 
 def global_table(catalog: Tables, name: str) -> GlobalView:
@@ -184,6 +185,6 @@ _TABLES: Mapping[str, GlobalTable] = {
             _partitions,
         ),
         GlobalTable("all_table_options", pa.schema([*_NAMES, ("key", _TEXT), ("value", _TEXT)]), _all_table_options),
-        GlobalTable(_CATALOG_OPTIONS, pa.schema([("key", _TEXT), ("value", _TEXT)]), _catalog_options),
+        GlobalTable(_CATALOG_OPTIONS, pa.schema([required("key", _TEXT), required("value", _TEXT)]), _catalog_options),
     )
 }

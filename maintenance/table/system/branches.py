@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from maintenance.metadata.branches import Branches
 from maintenance.table.system.local_time import local_millis
-from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.table import Table
 
 
@@ -13,4 +13,6 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
     return [(name, local_millis(millis)) for name, millis in changed.items()]
 
 
-BRANCHES = SystemTable("branches", pa.schema([("branch_name", pa.string()), ("create_time", LOCAL_TIMESTAMP)]), _rows)
+BRANCHES = SystemTable(
+    "branches", pa.schema([required("branch_name", pa.string()), required("create_time", LOCAL_TIMESTAMP)]), _rows
+)

@@ -7,7 +7,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from maintenance.format.metadata.manifest import ManifestEntry
-from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table
 
@@ -71,11 +71,17 @@ def _deleted_rows(table: Table) -> dict[bytes, int | None]:
     }
 
 
-_COUNTS = [("record_count", pa.int64()), ("file_size_in_bytes", pa.int64()), ("file_count", pa.int64())]
+_COUNTS = [
+    required("record_count", pa.int64()),
+    required("file_size_in_bytes", pa.int64()),
+    required("file_count", pa.int64()),
+]
 
 BUCKETS = SystemTable(
     "buckets",
-    pa.schema([("partition", pa.string()), ("bucket", pa.int32()), *_COUNTS, ("last_update_time", LOCAL_TIMESTAMP)]),
+    pa.schema(
+        [("partition", pa.string()), required("bucket", pa.int32()), *_COUNTS, ("last_update_time", LOCAL_TIMESTAMP)]
+    ),
     _bucket_rows,
 )
 PARTITIONS = SystemTable(
@@ -89,8 +95,8 @@ PARTITIONS = SystemTable(
             ("created_by", pa.string()),
             ("updated_by", pa.string()),
             ("options", pa.string()),
-            ("total_buckets", pa.int32()),
-            ("done", pa.bool_()),
+            required("total_buckets", pa.int32()),
+            required("done", pa.bool_()),
             ("deleted_record_count", pa.int64()),
         ]
     ),

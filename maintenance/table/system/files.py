@@ -10,7 +10,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource, writ
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SYSTEM_FIELDS
 from maintenance.metadata.zone import local_zone
-from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.system.text import braces, brackets, internal_text, named
 from maintenance.table.table import Table
 from maintenance.types.casts.cast import cast
@@ -113,18 +113,18 @@ FILES = SystemTable(
     pa.schema(
         [
             ("partition", pa.string()),
-            ("bucket", pa.int32()),
-            ("file_path", pa.string()),
-            ("file_format", pa.string()),
-            ("schema_id", pa.int64()),
-            ("level", pa.int32()),
-            ("record_count", pa.int64()),
-            ("file_size_in_bytes", pa.int64()),
+            required("bucket", pa.int32()),
+            required("file_path", pa.string()),
+            required("file_format", pa.string()),
+            required("schema_id", pa.int64()),
+            required("level", pa.int32()),
+            required("record_count", pa.int64()),
+            required("file_size_in_bytes", pa.int64()),
             ("min_key", pa.string()),
             ("max_key", pa.string()),
-            ("null_value_counts", pa.string()),
-            ("min_value_stats", pa.string()),
-            ("max_value_stats", pa.string()),
+            required("null_value_counts", pa.string()),
+            required("min_value_stats", pa.string()),
+            required("max_value_stats", pa.string()),
             ("min_sequence_number", pa.int64()),
             ("max_sequence_number", pa.int64()),
             ("creation_time", LOCAL_TIMESTAMP),

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta
 from maintenance.format.metadata.schema import TableSchema
-from maintenance.table.system.system_table import SystemTable
+from maintenance.table.system.system_table import SystemTable, required
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table
 
@@ -77,11 +77,11 @@ MANIFESTS = SystemTable(
     "manifests",
     pa.schema(
         [
-            ("file_name", pa.string()),
-            ("file_size", pa.int64()),
-            ("num_added_files", pa.int64()),
-            ("num_deleted_files", pa.int64()),
-            ("schema_id", pa.int64()),
+            required("file_name", pa.string()),
+            required("file_size", pa.int64()),
+            required("num_added_files", pa.int64()),
+            required("num_deleted_files", pa.int64()),
+            required("schema_id", pa.int64()),
             ("min_partition_stats", pa.string()),
             ("max_partition_stats", pa.string()),
             ("min_row_id", pa.int64()),
@@ -95,11 +95,11 @@ TABLE_INDEXES = SystemTable(
     pa.schema(
         [
             ("partition", pa.string()),
-            ("bucket", pa.int32()),
-            ("index_type", pa.string()),
-            ("file_name", pa.string()),
-            ("file_size", pa.int64()),
-            ("row_count", pa.int64()),
+            required("bucket", pa.int32()),
+            required("index_type", pa.string()),
+            required("file_name", pa.string()),
+            required("file_size", pa.int64()),
+            required("row_count", pa.int64()),
             ("dv_ranges", pa.list_(_RANGE)),
             ("row_range_start", pa.int64()),
             ("row_range_end", pa.int64()),

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from maintenance.table.system.system_table import SystemTable
+from maintenance.table.system.system_table import SystemTable, required
 from maintenance.table.table import Table
 
 
@@ -14,7 +14,7 @@ def _consumers(table: Table) -> list[tuple[object, ...]]:
     return list(table.consumers.next_snapshots().items())
 
 
-OPTIONS = SystemTable("options", pa.schema([("key", pa.string()), ("value", pa.string())]), _options)
+OPTIONS = SystemTable("options", pa.schema([required("key", pa.string()), required("value", pa.string())]), _options)
 CONSUMERS = SystemTable(
-    "consumers", pa.schema([("consumer_id", pa.string()), ("next_snapshot_id", pa.int64())]), _consumers
+    "consumers", pa.schema([required("consumer_id", pa.string()), required("next_snapshot_id", pa.int64())]), _consumers
 )

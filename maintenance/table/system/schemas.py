@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from maintenance.table.system.hash_order import hash_order
 from maintenance.table.system.local_time import local_millis
-from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.table import Table
 from maintenance.types.data_type import json_of_field
 
@@ -58,13 +58,13 @@ SCHEMAS = SystemTable(
     "schemas",
     pa.schema(
         [
-            ("schema_id", pa.int64()),
-            ("fields", pa.string()),
-            ("partition_keys", pa.string()),
-            ("primary_keys", pa.string()),
-            ("options", pa.string()),
+            required("schema_id", pa.int64()),
+            required("fields", pa.string()),
+            required("partition_keys", pa.string()),
+            required("primary_keys", pa.string()),
+            required("options", pa.string()),
             ("comment", pa.string()),
-            ("update_time", LOCAL_TIMESTAMP),
+            required("update_time", LOCAL_TIMESTAMP),
         ]
     ),
     _schemas,
@@ -73,8 +73,8 @@ AGGREGATION_FIELDS = SystemTable(
     "aggregation_fields",
     pa.schema(
         [
-            ("field_name", pa.string()),
-            ("field_type", pa.string()),
+            required("field_name", pa.string()),
+            required("field_type", pa.string()),
             ("function", pa.string()),
             ("function_options", pa.string()),
             ("comment", pa.string()),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from maintenance.table.system.local_time import local_millis
-from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.table import Table
 
 
@@ -36,14 +36,14 @@ SNAPSHOTS = SystemTable(
     "snapshots",
     pa.schema(
         [
-            ("snapshot_id", pa.int64()),
-            ("schema_id", pa.int64()),
-            ("commit_user", pa.string()),
-            ("commit_identifier", pa.int64()),
-            ("commit_kind", pa.string()),
-            ("commit_time", LOCAL_TIMESTAMP),
-            ("base_manifest_list", pa.string()),
-            ("delta_manifest_list", pa.string()),
+            required("snapshot_id", pa.int64()),
+            required("schema_id", pa.int64()),
+            required("commit_user", pa.string()),
+            required("commit_identifier", pa.int64()),
+            required("commit_kind", pa.string()),
+            required("commit_time", LOCAL_TIMESTAMP),
+            required("base_manifest_list", pa.string()),
+            required("delta_manifest_list", pa.string()),
             ("changelog_manifest_list", pa.string()),
             ("total_record_count", pa.int64()),
             ("delta_record_count", pa.int64()),

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.table_statistics import TableStatistics, parse_statistics
-from maintenance.table.system.system_table import SystemTable
+from maintenance.table.system.system_table import SystemTable, required
 from maintenance.table.table import Table
 
 
@@ -34,8 +34,8 @@ STATISTICS = SystemTable(
     "statistics",
     pa.schema(
         [
-            ("snapshot_id", pa.int64()),
-            ("schema_id", pa.int64()),
+            required("snapshot_id", pa.int64()),
+            required("schema_id", pa.int64()),
             ("mergedRecordCount", pa.int64()),
             ("mergedRecordSize", pa.int64()),
             ("colstat", pa.string()),

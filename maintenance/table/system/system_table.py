@@ -38,6 +38,11 @@ class SystemTable:
         return pa.Table.from_arrays(arrays, schema=pa.schema([field.with_nullable(True) for field in fields]))
 
 
+def required(name: str, kind: pa.DataType) -> pa.Field:
+    """A column that always has a value."""
+    return pa.field(name, kind, nullable=False)
+
+
 def _array(values: Sequence[object], data_type: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(data_type):
         return pa.array(values, pa.int64()).cast(data_type)

@@ -7,7 +7,7 @@ import pyarrow as pa
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
 from maintenance.metadata.branches import Branches
 from maintenance.table.system.local_time import local_millis
-from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable
+from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.table import Table
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -54,10 +54,10 @@ TAGS = SystemTable(
     "tags",
     pa.schema(
         [
-            ("tag_name", pa.string()),
-            ("snapshot_id", pa.int64()),
-            ("schema_id", pa.int64()),
-            ("commit_time", LOCAL_TIMESTAMP),
+            required("tag_name", pa.string()),
+            required("snapshot_id", pa.int64()),
+            required("schema_id", pa.int64()),
+            required("commit_time", LOCAL_TIMESTAMP),
             ("record_count", pa.int64()),
             ("create_time", LOCAL_TIMESTAMP),
             ("time_retained", pa.string()),

@@ -122,7 +122,10 @@ NAMES = tuple(sorted({*SYSTEM_TABLES, *_OVER_DATA}))
 
 def fields_of(schema: pa.Schema) -> tuple[DataField, ...]:
     """Arrow's columns as fields, numbered."""
-    return tuple(DataField(i, field.name, data_type_of_arrow(field.type)) for i, field in enumerate(schema))
+    kinds = (replace(data_type_of_arrow(field.type), nullable=field.nullable) for field in schema)
+    return tuple(
+        DataField(number, field.name, kind) for number, (field, kind) in enumerate(zip(schema, kinds, strict=True))
+    )
 
 
 def system_table(table: Table, name: str) -> AnyView:

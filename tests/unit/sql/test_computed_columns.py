@@ -75,6 +75,16 @@ def test_show_create_table_shows_the_columns_of_system_tables(session: Session) 
     )
 
 
+def test_columns_of_system_tables_that_always_have_values(session: Session) -> None:
+    shown = session.sql("DESCRIBE t$partitions").to_arrow().to_pylist()
+    assert [row["name"] for row in shown if not row["null"]] == [
+        "record_count", "file_size_in_bytes", "file_count", "total_buckets", "done",
+    ]  # fmt: skip
+    [(text,)] = rows(session, "SHOW CREATE TABLE t$options")
+    assert "`key` VARCHAR(2147483647) NOT NULL,\n  `value` VARCHAR(2147483647) NOT NULL" in str(text)
+    assert rows(session, "SELECT key FROM t$options WHERE key IS NULL") == []
+
+
 def test_names_of_columns_are_kept_in_quotes(session: Session) -> None:
     session.sql(
         "CREATE TABLE q (a INT, b STRING, r ROW<x INT>, second TIMESTAMP(3), c AS UPPER(b) || 'a b', d AS a + r.x,"
