@@ -63,6 +63,7 @@ class TableHandle:
         dynamic_options: those of `copy`, on top of the schema's.
         read_optimized: reads see the highest level alone, which needs no merging: `t$ro`.
         keeps_schema: reads of an earlier state see the present columns, as those of Flink with options do.
+        fits_texts: texts are written with the lengths of their columns, as Spark stores them, see `fitted`.
         run: committed with every snapshot, so that the run that made it can be found; None = nothing is.
         lock: the catalog's, under which snapshots are published.
         record: what the catalog keeps of this table besides its files.
@@ -81,6 +82,7 @@ class TableHandle:
     dynamic_options: Mapping[str, str] = field(default_factory=dict)
     read_optimized: bool = False
     keeps_schema: bool = False
+    fits_texts: bool = False
     run: str | None = None
     lock: TableLock = NO_LOCK
     record: CatalogRecord = FILES_ALONE
@@ -222,7 +224,7 @@ class TableHandle:
     # Writing
 
     def write_context(self) -> WriteContext:
-        return WriteContext(*self._files())
+        return WriteContext(*self._files(), fits_texts=self.fits_texts)
 
     def commit_target(self) -> CommitTarget:
         check_callbacks(self.options, self.identifier)

@@ -35,12 +35,14 @@ class WriteContext(TableFiles):
             table. Only for tables without a primary key.
         stamp: how the UUIDs in the names of files begin, so that the files of one job can be distinguished from
             others'.
+        fits_texts: texts get the lengths of their columns, see `fitted`.
         threads: that may write, for a process that has the rows in memory anyway and all cores to itself.
     """
 
     clock: Callable[[], int] = wall_clock_millis
     stamp: str = ""
     write_cols: tuple[str, ...] | None = None
+    fits_texts: bool = False
     threads: int = 1
 
     @property

@@ -13,6 +13,7 @@ from maintenance.metadata.zone import local_zone
 from maintenance.options.model import TableModel
 from maintenance.types.arrow import arrow_type
 from maintenance.types.casts.default import default_value
+from maintenance.types.casts.text import fitted
 from maintenance.types.data_type import DataField
 from maintenance.types.row_kind import RowKind, is_retract, kinds_of_texts
 from maintenance.write.context import WriteContext
@@ -46,6 +47,7 @@ def conform(rows: pa.Table, kinds: pa.Array | None, context: WriteContext, *, ke
     if kinds is not None and len(kinds) != rows.num_rows:
         raise DataError(f"{rows.num_rows} rows with {len(kinds)} row kinds", where, "Give one row kind per row.")
     fields = (*context.columns, *system)
+    rows = fitted(rows, fields) if context.fits_texts else rows
     columns = [_column(rows, field, where) for field in fields]
     table = pa.Table.from_arrays(columns, names=[field.name for field in fields])
     if not context.has_primary_key:

@@ -17,7 +17,7 @@ from maintenance.sql.copying.file_format import FileFormat
 from maintenance.sql.copying.history import LoadHistory
 from maintenance.sql.copying.reading import LoadedFile, read_file
 from maintenance.sql.result import Result
-from maintenance.types.casts.text import filled_up, without_excess_blanks
+from maintenance.types.casts.text import fitted
 from maintenance.types.data_type import DataField
 
 OnError = Literal["ABORT_STATEMENT", "CONTINUE", "SKIP_FILE"]
@@ -56,7 +56,7 @@ def load(table: CatalogTable, fields: Sequence[DataField], given: Load) -> Resul
     new = [status for status in files if status.path not in before]
     read = {status.path: _read(table, status, fields, given) for status in new}
     rows = [found.rows for found in read.values() if found.rows.num_rows]
-    written = table.write_arrow(_of_length(pa.concat_tables(rows), fields)) if rows else ()
+    written = table.write_arrow(fitted(pa.concat_tables(rows), fields)) if rows else ()
     done = [status for status in new if not _has_failed(read[status.path], given)]
     if done:
         counts = {path: found.rows.num_rows for path, found in read.items()}
@@ -100,11 +100,6 @@ def _read(table: CatalogTable, status: FileStatus, fields: Sequence[DataField], 
         status.path,
         "Nothing was loaded. Correct the file, or use ON_ERROR = CONTINUE or SKIP_FILE.",
     )
-
-
-def _of_length(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
-    """The rows as an INSERT of Spark's stores them: a CHAR has its length, a longer text may end in blanks alone."""
-    return filled_up(without_excess_blanks(rows, fields), fields)
 
 
 def _has_failed(found: LoadedFile, given: Load) -> bool:

@@ -10,6 +10,7 @@ reach the table that is written.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -91,8 +92,10 @@ def run_stream(
             is_clock = pa.types.is_timestamp(scalar.type) and scalar.type.tz is None and value is not None
             literal = functions.lit(str(value)).cast("timestamp_ntz") if is_clock else functions.lit(value)
             frame = frame.withColumn(name, literal)
+        # Spark's tasks write the rows, and so they give texts their lengths.
+        written = replace(table, fits_texts=session.dialect == "spark")
         sink = Sink(checkpoint, row_kind_column=kind)
-        ingest_stream(spark, frame, lambda: table, sink).awaitTermination()
+        ingest_stream(spark, frame, lambda: written, sink).awaitTermination()
     except PySparkException as error:
         raise as_paimon_error(error, f"stream into {table.identifier}") from error
 

@@ -25,7 +25,7 @@ from maintenance.sql.schema_evolution import by_name, change_columns, changed_fi
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
-from maintenance.types.casts.text import filled_up
+from maintenance.types.casts.text import fitted
 from maintenance.types.data_type import DataField
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Insert:
         for name, value in columns.items():
             rows = rows.append_column(name, pa.repeat(value, rows.num_rows))
         if session.dialect == "spark":
-            rows = filled_up(rows, table.schema.fields)
+            rows = fitted(rows, table.schema.fields)
         if self.overwrites:
             # Whatever the mode, files of partitions without new rows stay. Source: Java `FormatTableCommit`.
             dynamic = True if target is None and isinstance(table, FormatTable) else self._dynamic(session)

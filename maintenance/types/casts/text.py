@@ -49,9 +49,11 @@ def filled_up(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
     return rows
 
 
-def without_excess_blanks(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
-    """The rows, texts without the blanks at their end that the length of their columns leaves no room for, as Spark
-    stores them. `fields`: as of `filled_up`."""
+def fitted(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
+    """The rows as Spark stores their texts: `filled_up`, and without blanks at the end that a length has no room for.
+
+    A text that is longer still stays as it is. `fields`: as of `filled_up`.
+    """
     for field in fields:
         place, length = rows.schema.get_field_index(field.name), field.type.length or 1
         if place >= 0 and field.type.is_string and length != MAX_LENGTH:
@@ -59,7 +61,7 @@ def without_excess_blanks(rows: pa.Table, fields: Sequence[DataField]) -> pa.Tab
             is_blank = pc.equal(pc.utf8_rtrim(pc.utf8_slice_codeunits(column, length), " "), "")
             kept = pc.if_else(is_blank, pc.utf8_slice_codeunits(column, 0, length), column)
             rows = rows.set_column(place, rows.schema.field(place), kept)
-    return rows
+    return filled_up(rows, fields)
 
 
 def _part(kind: DataType, name: str) -> DataType | None:

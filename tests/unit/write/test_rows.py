@@ -157,3 +157,15 @@ def test_row_kinds_that_are_no_texts_are_refused() -> None:
     for kinds in ([0, 1], pa.array([0, 1])):
         with pytest.raises(DataError, match="row kinds that are not texts"):
             kinds_of_texts(kinds)
+
+
+def test_texts_get_the_lengths_that_spark_stores(tmp_path: Path) -> None:
+    fields = [("c", "CHAR(3)"), ("v", "VARCHAR(3)"), ("a", "ARRAY<CHAR(2)>"), ("s", "STRING")]
+    table = replace(create_table(tmp_path, fields, ()), fits_texts=True)
+    table.write_arrow(pa.table({"c": ["a", "äb   "], "v": ["a ", "abc  "], "a": [["x"], None], "s": [" ", "d  "]}))
+    assert table.to_arrow().to_pylist() == [
+        {"c": "a  ", "v": "a ", "a": ["x "], "s": " "},
+        {"c": "äb ", "v": "abc", "a": None, "s": "d  "},
+    ]
+    with pytest.raises(DataError, match="a value of length 4 in column 'v'"):
+        table.write_arrow(pa.table({"c": ["a"], "v": ["abcd"]}))
