@@ -20,11 +20,14 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.types.arrow import arrow_type, data_type_of_arrow, has_nanos
-from maintenance.types.data_type import DataField, DataType
+from maintenance.types.data_type import DataField, DataType, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
+# Under this key Spark keeps what a text is declared as, and fills up what a CHAR is compared with.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")
 
 
@@ -60,6 +63,18 @@ def fields_of_frame(spark: "SparkSession", resolved: Resolved) -> list[DataField
     return [
         DataField(number, column.name, kind) for number, (column, kind) in enumerate(zip(columns, kinds, strict=True))
     ]
+
+
+def declared_on_spark(spark: "SparkSession", resolved: Resolved) -> list[DataType | None]:
+    """The types of columns that are declared with a length, as Spark makes a table of a query; None for others."""
+    with _as_errors_of_sql():
+        return declared_columns(frame_of(spark, resolved).schema)
+
+
+def declared_columns(schema: "StructType") -> list[DataType | None]:
+    """The same of a DataFrame's columns, which Spark keeps as texts."""
+    declared = (column.metadata.get(_DECLARED) for column in schema.fields)
+    return [None if text is None else parse_type(text.upper()) for text in declared]
 
 
 @contextmanager
@@ -133,10 +148,6 @@ def _frame_of(spark: "SparkSession", relation: Relation) -> "DataFrame":
     # Not all rows have all metadata columns.
     columns = [column.name for column in relation.needed()] if isinstance(view, MetadataView) else None
     return _filled(view.to_spark(spark, columns, relation.condition), relation)
-
-
-# Under this key Spark keeps what a text is declared as, and fills up what a CHAR is compared with.
-_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def _filled(frame: "DataFrame", relation: Relation) -> "DataFrame":

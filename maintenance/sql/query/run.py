@@ -73,12 +73,23 @@ def run_for_table(
         declared = resolved.declared or kinds
         typed = [own or kind for (_, kind), own in zip(resolved.columns, declared, strict=True)]
         kinds = [plain_type(kind).as_nullable() if is_storable(kind) else None for kind in typed]
-    elif resolved.declared:
+    elif session.dialect == "spark":
         # A CHAR or VARCHAR of Spark's keeps its length.
-        sized = [own is not None and own.is_string and own.length != MAX_LENGTH for own in resolved.declared]
+        declared = _declared_in_spark(session, resolved) or kinds
+        sized = [own is not None and own.is_string and own.length != MAX_LENGTH for own in declared]
         kinds = [own and own.as_nullable() if is_sized else None
-                 for own, is_sized in zip(resolved.declared, sized, strict=True)]  # fmt: skip
+                 for own, is_sized in zip(declared, sized, strict=True)]  # fmt: skip
     return rows, kinds
+
+
+def _declared_in_spark(session: "SessionState", resolved: Resolved) -> Sequence[DataType | None]:
+    if session.spark is None:
+        return resolved.declared
+    if not any(each.is_filled(column) for each in resolved.relations.values() for column in each.fields()):
+        return ()  # nothing tells Spark of a length
+    from maintenance.sql.query.on_spark import declared_on_spark
+
+    return declared_on_spark(session.spark, resolved)
 
 
 def _rows_of(session: "SessionState", resolved: Resolved, fields: Sequence[DataField] | None) -> pa.Table:
