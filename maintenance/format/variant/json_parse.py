@@ -46,24 +46,26 @@ class _Faults:
             raise DataError(f"{shown!r} is not JSON: {problem}", "a VARIANT", "Write JSON texts, or null.")
 
 
-def parse_json(texts: pa.Array) -> pa.Array:
+def parse_json(texts: pa.Array, *, keeps_last: bool = False) -> pa.Array:
     """Variants, null where the text is null: a struct of `value` and `metadata`.
 
+    Args: `keeps_last`: of fields of the same name.
     Raises: DataError: a text is not JSON, or a name is twice in an object.
     """
     pieces = []
     step = max(1, len(texts) * _MOST_AT_ONCE // max(texts.nbytes, 1))
     for start in range(0, max(1, len(texts)), step):
-        pieces.append(_parsed(texts.slice(start, step)))
+        pieces.append(_parsed(texts.slice(start, step), keeps_last=keeps_last))
     return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
 
 
-def _parsed(texts: pa.Array) -> pa.Array:
+def _parsed(texts: pa.Array, *, keeps_last: bool) -> pa.Array:
     nulls = texts.is_null().to_numpy(zero_copy_only=False)
     texts = pc.fill_null(texts.cast(pa.string()), "null")
     faults = _Faults(texts)
     tokens = _tokens(texts, faults)
-    return storage_of(*_built(_nodes(tokens, len(texts), faults), tokens, len(texts), faults), nulls)
+    levels = _nodes(tokens, len(texts), faults)
+    return storage_of(*_built(levels, tokens, len(texts), faults, keeps_last=keeps_last), nulls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,9 @@ def _checked_level(
     return _Level(content[chosen], parents[chosen], names[chosen])
 
 
-def _built(levels: list[_Level], tokens: _Tokens, rows: int, faults: _Faults) -> tuple[Ragged, Ragged]:
+def _built(
+    levels: list[_Level], tokens: _Tokens, rows: int, faults: _Faults, *, keeps_last: bool
+) -> tuple[Ragged, Ragged]:
     """The values and the metadata."""
     named = [level.names[level.names >= 0] for level in levels]
     name_tokens = np.concatenate(named)
@@ -216,7 +220,11 @@ def _built(levels: list[_Level], tokens: _Tokens, rows: int, faults: _Faults) ->
         sorting = np.lexsort((rank, level.parents))
         parents = level.parents[sorting]
         twice = is_field[sorting][1:] & (parents[1:] == parents[:-1]) & (rank[sorting][1:] == rank[sorting][:-1])
-        faults.refuse(tokens.rows[level.tokens[sorting[1:][twice]]], "a name is twice in an object")
+        if keeps_last:
+            is_last = ~np.append(twice, np.zeros(min(1, len(sorting)), bool))
+            sorting, parents = sorting[is_last], parents[is_last]
+        else:
+            faults.refuse(tokens.rows[level.tokens[sorting[1:][twice]]], "a name is twice in an object")
         inner = binary.Children(parents, ids[sorting], values.take(sorting)) if depth else None
         below = values
     return below, metadata

@@ -31,6 +31,8 @@ def register_variant_functions(connection: duckdb.DuckDBPyConnection) -> None:
     functions: dict[str, tuple[list[Any], Any, Callable[..., pa.Array]]] = {
         "parse": ([text], variant, _of_one(_parsed)),
         "try_parse": ([text], variant, _of_one(_parsed_where_possible)),
+        "parse_last": ([text], variant, _of_one(partial(_parsed, keeps_last=True))),
+        "try_parse_last": ([text], variant, _of_one(partial(_parsed_where_possible, keeps_last=True))),
         "json": ([variant], text, _of_one(json_texts)),
         "text": ([variant, text], text, _of_two(texts_at)),
         "at": ([variant, text], variant, _of_two(variants_at)),
@@ -68,15 +70,18 @@ def _whole(column: Column) -> pa.Array:
     return plain_variants(column) if pa.types.is_struct(column.type) else column
 
 
-def _parsed(texts: pa.Array) -> pa.Array:
-    """Variants. What stands behind the value of a text is not looked at, as in Spark's `VariantBuilder`."""
+def _parsed(texts: pa.Array, *, keeps_last: bool = False) -> pa.Array:
+    """Variants. What stands behind the value of a text is not looked at, as in Spark's `VariantBuilder`.
+
+    `keeps_last`: see `parse_json`.
+    """
     try:
-        return parse_json(texts)
+        return parse_json(texts, keeps_last=keeps_last)
     except DataError:
         cut = pa.array([None if text is None else _first_value(text) for text in texts.to_pylist()], pa.string())
         if cut.equals(texts.cast(pa.string())):
             raise
-        return parse_json(cut)
+        return parse_json(cut, keeps_last=keeps_last)
 
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -125,14 +130,13 @@ def _stored(values: Ragged, given: pa.Array) -> pa.Array:
     return storage_of(values, metadata, given.is_null().to_numpy(zero_copy_only=False))
 
 
-def _parsed_where_possible(texts: pa.Array) -> pa.Array:
+def _parsed_where_possible(texts: pa.Array, *, keeps_last: bool = False) -> pa.Array:
     """Variants, null where a text is not JSON: halves without a fault are parsed at once."""
     try:
-        return _parsed(texts)
+        return _parsed(texts, keeps_last=keeps_last)
     except DataError:
         if len(texts) == 1:
             return pa.nulls(1, VARIANT)
         middle = len(texts) // 2
-        return pa.concat_arrays(
-            [_parsed_where_possible(texts.slice(0, middle)), _parsed_where_possible(texts.slice(middle))]
-        )
+        halves = texts.slice(0, middle), texts.slice(middle)
+        return pa.concat_arrays([_parsed_where_possible(half, keeps_last=keeps_last) for half in halves])

@@ -154,3 +154,10 @@ def test_flink_parses_json_into_variants(tmp_path: Path) -> None:
     session.sql("INSERT INTO t VALUES (1, PARSE_JSON('{\"a\": [1]}')), (2, TRY_PARSE_JSON('{'))")
     found = session.sql("SELECT * FROM t ORDER BY id").to_arrow().to_pylist()
     assert found == [{"id": 1, "v": '{"a":[1]}'}, {"id": 2, "v": None}]
+    twice = 'x FROM (VALUES (\'{"b": {"a": 1, "c": 2, "a": [3]}, "a": 4}\')) AS t (j)'
+    last = [{"x": '{"a":4,"b":{"a":[3],"c":2}}'}]
+    for function in ("PARSE_JSON", "TRY_PARSE_JSON"):
+        assert session.sql(f"SELECT {function}(j, TRUE) AS {twice}").to_arrow().to_pylist() == last
+    assert rows(session, f"SELECT TRY_PARSE_JSON(j, FALSE) AS {twice}") == [(None,)]
+    with pytest.raises(SqlError, match="a name is twice in an object"):
+        session.sql(f"SELECT PARSE_JSON(j) AS {twice}")
