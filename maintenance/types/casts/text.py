@@ -56,12 +56,17 @@ def fitted(rows: pa.Table, fields: Sequence[DataField]) -> pa.Table:
     """
     for field in fields:
         place, length = rows.schema.get_field_index(field.name), field.type.length or 1
-        if place >= 0 and field.type.is_string and length != MAX_LENGTH:
+        if place >= 0 and field.type.is_string and length != MAX_LENGTH and not _is_encoded(rows.column(place)):
             column = rows.column(place)
             is_blank = pc.equal(pc.utf8_rtrim(pc.utf8_slice_codeunits(column, length), " "), "")
             kept = pc.if_else(is_blank, pc.utf8_slice_codeunits(column, 0, length), column)
             rows = rows.set_column(place, rows.schema.field(place), kept)
     return filled_up(rows, fields)
+
+
+def _is_encoded(column: pa.ChunkedArray) -> bool:
+    """Whether a column has other values than texts: numbers of them, or nulls alone."""
+    return not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _part(kind: DataType, name: str) -> DataType | None:
