@@ -1,9 +1,9 @@
 """Partitions as statements write them: columns and literals, of which NULL is one."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from maintenance.metadata.partition_names import PartitionNames
 from maintenance.metadata.partition_path import escape, partition_text
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.predicate.moments import NANOS_PER_SECOND, nanos_of_text, text_of_nanos
-from maintenance.spelling import suggestion
+from maintenance.spelling import meant, suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.dialects import Flink
 from maintenance.table.format_table import FormatTable
@@ -36,6 +36,7 @@ class PartitionLiteral:
 
 
 Written = Mapping[str, PartitionLiteral]
+_V = TypeVar("_V")
 
 
 def read_spec(cursor: Cursor) -> dict[str, PartitionLiteral]:
@@ -46,7 +47,7 @@ def read_spec(cursor: Cursor) -> dict[str, PartitionLiteral]:
         cursor.expect("=")
         return name, _literal(cursor)
 
-    return dict(cursor.listed(column))
+    return _each_once(cursor, cursor.listed(column))
 
 
 def read_partition(cursor: Cursor) -> dict[str, PartitionLiteral | None]:
@@ -56,7 +57,18 @@ def read_partition(cursor: Cursor) -> dict[str, PartitionLiteral | None]:
         name = cursor.name("the name of a partition column")
         return name, _literal(cursor) if cursor.take("=") else None
 
-    return dict(cursor.listed(column))
+    return _each_once(cursor, cursor.listed(column))
+
+
+def _each_once(cursor: Cursor, columns: Iterable[tuple[str, _V]]) -> dict[str, _V]:
+    """Raises: SqlError: a column is given twice."""
+    found: dict[str, _V] = {}
+    for name, value in columns:
+        if name in found:
+            token = cursor.find("column", name, last=True)
+            raise cursor.error(f"column '{name}' is given twice", "Give it once.", token=token)
+        found[name] = value
+    return found
 
 
 def _literal(cursor: Cursor) -> PartitionLiteral:
@@ -67,6 +79,21 @@ def _literal(cursor: Cursor) -> PartitionLiteral:
     if cursor.take("TIMESTAMP"):
         return PartitionLiteral(cursor.string(), is_moment=True)
     return PartitionLiteral(cursor.option_value(), fills_char=cursor.source.dialect is not Flink)
+
+
+def by_own_names(written: Mapping[str, _V], columns: Collection[str], where: str) -> dict[str, _V]:
+    """What is written of columns, under the names that the columns have; what names none of them stays.
+
+    Raises: DataError: two names mean the same column.
+    """
+    found: dict[str, _V] = {}
+    for name, value in written.items():
+        matches = meant(columns, name)
+        own = matches[0] if len(matches) == 1 else name
+        if own in found:
+            raise DataError(f"column '{own}' is given twice", where, "Give it once.")
+        found[own] = value
+    return found
 
 
 def partition_of(table: Table, written: Written, zone: str) -> PartitionValue:
@@ -146,14 +173,15 @@ def _order(value: Value) -> tuple[bool, Any]:
 def _texts(table: Table, written: Written, zone: str) -> dict[str, str | None]:
     """Columns and texts, None for NULL. Raises: DataError: one is not a partition column."""
     fields = {field.name: field.type for field in table.schema.partition_fields}
-    for name in written:
+    found = by_own_names(written, fields, f"table {table.identifier}")
+    for name in found:
         if name not in fields:
             raise DataError(
                 f"'{name}' is not a partition column",
                 f"table {table.identifier}",
                 f"They are: {', '.join(fields) or 'none'}.{suggestion(name, fields)}",
             )
-    return {name: _text(literal, fields[name], zone) for name, literal in written.items()}
+    return {name: _text(literal, fields[name], zone) for name, literal in found.items()}
 
 
 def _text(literal: PartitionLiteral, kind: DataType, zone: str) -> str | None:

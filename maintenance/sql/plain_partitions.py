@@ -9,7 +9,7 @@ from maintenance.errors import DataError
 from maintenance.format.plain.texts import texts_of, typed
 from maintenance.metastore.partitions import Partition
 from maintenance.spelling import suggestion
-from maintenance.sql.partitions import Written, folder_texts
+from maintenance.sql.partitions import Written, by_own_names, folder_texts
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 
@@ -25,7 +25,7 @@ def plain_spec(table: FormatTable, written: Written) -> dict[str, str]:
     keys, where = table.schema.partition_keys, f"table {table.identifier}"
     empty = table.options.partition_default_name
     spec = {}
-    for name, literal in written.items():
+    for name, literal in by_own_names(written, keys, where).items():
         if name not in keys:
             known = f"They are: {', '.join(keys) or 'none'}.{suggestion(name, keys)}"
             raise DataError(f"'{name}' is not a partition column", where, known)

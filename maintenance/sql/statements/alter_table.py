@@ -172,13 +172,13 @@ class DropPartitions:
         specs, keys = [partition_of(table, spec, session.zone) for spec in self.specs], table.schema.partition_keys
         if session.dialect != "spark":
             return specs, self.if_exists
-        for written in self.specs:
-            first = keys[: len(written)]
-            if set(written) != set(first):
-                problem = f"{', '.join(written)} are not the first of the partition columns {', '.join(keys)}"
+        for spec in specs:
+            first = keys[: len(spec)]
+            if set(spec) != set(first):
+                problem = f"{', '.join(spec)} are not the first of the partition columns {', '.join(keys)}"
                 fix = f"Give values to {', '.join(first)}, or DELETE the rows."
                 raise SqlError(problem, f"table {table.identifier}", fix)
-        whole = [spec for spec, written in zip(specs, self.specs, strict=True) if len(written) == len(keys)]
+        whole = [spec for spec in specs if len(spec) == len(keys)]
         return specs, self.if_exists or not missing_partitions(table, whole)
 
 

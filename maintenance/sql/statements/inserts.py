@@ -11,9 +11,10 @@ from sqlglot.tokens import TokenType
 from maintenance.commit.overwrite import Overwrite
 from maintenance.metadata.partition_names import Spec
 from maintenance.metastore.schema_change import ColumnChange
+from maintenance.spelling import meant
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.defaults import put_defaults
-from maintenance.sql.partitions import PartitionLiteral, Written, read_partition, target_of
+from maintenance.sql.partitions import PartitionLiteral, Written, by_own_names, read_partition, target_of
 from maintenance.sql.place import unknown_column
 from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.query.run import prepared, run_by_name, run_query
@@ -49,8 +50,9 @@ class Insert:
 
     def run(self, session: "SessionState") -> Result:
         table = session.writable(self.path).copy({**session.read_options(self.path), **self.options})
-        fixed = {name: value for name, value in self.partition.items() if value is not None}
-        targets = self._targets(table.schema.fields, fixed)
+        partition = by_own_names(self.partition, table.schema.field_names, f"table {table.identifier}")
+        fixed = {name: value for name, value in partition.items() if value is not None}
+        targets = self._targets(table.schema.fields, partition)
         target, columns = self._target(table, fixed, session.zone)
         checkpoint = checkpoint_of(session.settings, table.identifier, self.query)
         if checkpoint is not None:
@@ -59,7 +61,8 @@ class Insert:
         if self.is_by_name:
             table, rows = self._by_name(session.writing, table, targets)
         elif session.dialect == "spark" and self.columns is None and table.schema.partition_keys:
-            rows = self._in_sparks_order(session, targets, table.schema.partition_keys)
+            unfixed = [name for name in partition if name not in fixed]
+            rows = self._in_sparks_order(session, targets, table.schema.partition_keys, unfixed)
         else:
             rows = run_query(session.writing, self.query, self.cursor, targets)
         for name, value in columns.items():
@@ -99,13 +102,17 @@ class Insert:
         change_columns(session, self.path, changes)
         return session.writable(self.path).copy({**session.read_options(self.path), **self.options}), rows
 
-    def _in_sparks_order(self, session: "SessionState", targets: Sequence[DataField], keys: Sequence[str]) -> pa.Table:
+    def _in_sparks_order(
+        self, session: "SessionState", targets: Sequence[DataField], keys: Sequence[str], unfixed: Collection[str]
+    ) -> pa.Table:
         """The rows, by position: partition columns whose values the rows give come last in their own order, as in Hive.
 
         That is so where PARTITION names them, unless the query's columns are called as the table's in their order; and
         in a dynamic overwrite where the query's columns are called so. Source: Java `PaimonAnalysis`.
+
+        Args: `unfixed`: what PARTITION names without a value.
         """
-        named = [name for name in self.partition if name in keys and self.partition[name] is None]
+        named = [name for name in unfixed if name in keys]
         given_keys = [field for field in targets if field.name in (named or keys)]
         last = sorted(given_keys, key=lambda field: keys.index(field.name))
         as_in_hive = [*(field for field in targets if field not in last), *last]
@@ -155,15 +162,26 @@ class Insert:
             return None
         return session.settings.get("spark.sql.sources.partitionOverwriteMode", "static").lower() == "dynamic"
 
-    def _targets(self, fields: Sequence[DataField], fixed: Collection[str]) -> list[DataField]:
-        """The columns that the rows give, in order. Raises: SqlError: one of them does not exist."""
+    def _targets(
+        self, fields: Sequence[DataField], partition: Mapping[str, PartitionLiteral | None]
+    ) -> list[DataField]:
+        """The columns that the rows give, in order. Raises: SqlError: one does not exist, or is given twice."""
         known = {field.name: field for field in fields}
-        for name in (*(self.columns or ()), *self.partition):
-            if name not in known:
+
+        def one(name: str) -> DataField:
+            matches = meant(known, name)
+            if len(matches) != 1:
                 raise self.cursor.error(*unknown_column(name, known), token=self.cursor.find("column", name))
+            return known[matches[0]]
+
+        named = [(name, one(name)) for name in (*(self.columns or ()), *partition)]
+        for place, (name, field) in enumerate(named):
+            if field in [other for _, other in named[:place]]:
+                token = self.cursor.find("column", name, last=True)
+                raise self.cursor.error(f"column '{name}' is given twice", "Give it once.", token=token)
         if self.columns is not None:
-            return [known[name] for name in self.columns]
-        return [field for field in fields if field.name not in fixed]
+            return [field for _, field in named[: len(self.columns)]]
+        return [field for field in fields if partition.get(field.name) is None]
 
     def _target(
         self, table: Table | FormatTable, fixed: Written, zone: str

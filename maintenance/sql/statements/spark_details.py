@@ -15,8 +15,9 @@ from maintenance.errors import NotFoundError, SqlError
 from maintenance.metadata.paths import partition_text_of
 from maintenance.metastore.database import OWNER
 from maintenance.metastore.partitions import Partition
+from maintenance.spelling import meant
 from maintenance.sql.cursor import Cursor
-from maintenance.sql.partitions import PartitionLiteral, partition_of, read_partition, spark_name
+from maintenance.sql.partitions import PartitionLiteral, by_own_names, partition_of, read_partition, spark_name
 from maintenance.sql.patterns import fits
 from maintenance.sql.place import unknown_column
 from maintenance.sql.plain_partitions import folder_of, known_partitions
@@ -99,15 +100,19 @@ class DescribeColumn:
         view = None if "$" in self.path[-1] or session.is_table(self.path) else session.sql_view(self.path)
         table = session.stored(self.path) if view is None else None
         fields = view.columns() if view is not None else table.schema.fields if table is not None else ()
-        name = ".".join(self.column)
-        field = next((f for f in fields if f.name == name), None)
+        name, names = ".".join(self.column), [f.name for f in fields]
+        matches = meant(names, name)
+        field = next((f for f in fields if [f.name] == matches), None)
         if field is None:
-            names = [f.name for f in fields]
             token = self.cursor.find("column", self.column[-1], last=True)
             raise self.cursor.error(*unknown_column(name, names), token=token)
-        rows = [("col_name", name), ("data_type", simple_text(field.type)), ("comment", field.description or "NULL")]
+        rows = [
+            ("col_name", field.name),
+            ("data_type", simple_text(field.type)),
+            ("comment", field.description or "NULL"),
+        ]
         if self.extended and isinstance(table, Table):
-            rows += _column_statistics(table, name)
+            rows += _column_statistics(table, field.name)
         return Result.of_texts(("info_name", "info_value"), rows)
 
 
@@ -197,7 +202,8 @@ def _known_partition(
 ) -> Partition:
     """The partition that a statement names. Raises: SqlError: not by all columns; NotFoundError."""
     keys = table.schema.partition_keys
-    given = {name: value for name, value in written.items() if value is not None}
+    named = by_own_names(written, keys, f"table {table.identifier}")
+    given = {name: value for name, value in named.items() if value is not None}
     if set(given) != set(keys):
         what = "no partition columns" if not keys else f"the partition columns {', '.join(keys)}"
         raise SqlError(f"the table has {what}", f"table {table.identifier}", "Give each of them a value.")

@@ -170,3 +170,32 @@ def test_views_of_such_columns(tmp_path: Path) -> None:
     session.sql("INSERT INTO db.t VALUES (1, 'one')")
     session.sql("CREATE VIEW db.v AS SELECT A, a FROM db.t")
     assert session.sql("SELECT a, A FROM db.v").to_arrow().to_pylist() == [{"a": 1, "A": "one"}]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_inserts_and_partitions_find_names_in_any_case(tmp_path: Path, dialect: Dialect) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema([("Id", "INT"), ("City", "STRING"), ("Day", "STRING")], partition_keys=["Day"]))
+    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
+    session.sql("INSERT INTO db.t (DAY, id) VALUES ('a', 1), ('b', 2), ('c', 3)")
+    session.sql("INSERT OVERWRITE db.t PARTITION (day = 'b') SELECT 4, 'Oslo'")
+    session.sql("ALTER TABLE db.t DROP PARTITION (DAY = 'c')")
+    shown = session.sql("SHOW PARTITIONS db.t PARTITION (day = 'b')").to_arrow()
+
+    assert rows_of(tmp_path, "SELECT * FROM db.t ORDER BY Id", dialect) == [[1, None, "a"], [4, "Oslo", "b"]]
+    assert shown.column(0).to_pylist() == ["Day=b"]
+    with pytest.raises(SqlError, match="column 'ID' is given twice"):
+        session.sql("INSERT INTO db.t (id, ID) VALUES (1, 2)")
+    with pytest.raises(SqlError, match="column 'day' is given twice"):
+        session.sql("ALTER TABLE db.t DROP PARTITION (day = 'a', day = 'b')")
+
+
+def test_describing_a_column_finds_it_in_any_case(tmp_path: Path) -> None:
+    catalog = open_catalog({"warehouse": str(tmp_path)})
+    catalog.create_database("db")
+    catalog.create_table("db.t", Schema([("Id", "INT")]))
+
+    described = Session({"warehouse": str(tmp_path)}, dialect="spark").sql("DESCRIBE db.t id").to_arrow()
+
+    assert described["info_value"].to_pylist() == ["Id", "int", "NULL"]
