@@ -273,7 +273,7 @@ class LocatedCatalog(ABC):
 
         Raises: NotFoundError: an option names a branch that is not there.
         """
-        from maintenance.table.planning import other_branch
+        from maintenance.table.other_branches import other_branch
 
         branch = other_branch(first.model, str(name))
         if branch and self._schemas(location, branch).latest() is None:
@@ -300,7 +300,7 @@ class LocatedCatalog(ABC):
         from maintenance.metastore.schema_evolution import changed_schema
         from maintenance.table.named_branch import on_named_branch
         from maintenance.table.object_table import ObjectTable
-        from maintenance.table.planning import check_branches
+        from maintenance.table.other_branches import check_branches
         from maintenance.table.table import Table
 
         if name.system_table is not None:

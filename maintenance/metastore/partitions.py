@@ -10,6 +10,7 @@ from maintenance.errors import DataError
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.options import table as table_options
+from maintenance.table.other_branches import seen_branches
 from maintenance.table.partitions import forget_partitions, named_partitions
 from maintenance.table.system.local_time import instant_of
 from maintenance.table.table import Table, new_commit_user
@@ -40,14 +41,20 @@ class Partition:
 
 
 def list_partitions(table: Table) -> list[Partition]:
-    """The partitions that have live files in the newest snapshot."""
+    """The partitions that have live files in the newest snapshot, also those that reads take from other branches."""
+    found: dict[bytes, Partition] = {}
+    for side in seen_branches(table) if table.schema.partition_keys else ():
+        groups = _by_partition(side)
+        found |= {row: _partition(table, row, entries) for row, entries in groups.items() if row not in found}
+    return list(found.values())
+
+
+def _by_partition(table: Table) -> dict[bytes, list[ManifestEntry]]:
     snapshot = table.latest_snapshot()
-    if snapshot is None or not table.schema.partition_keys:
-        return []
     groups: dict[bytes, list[ManifestEntry]] = {}
-    for entry in table.manifests.live_entries(snapshot):
+    for entry in () if snapshot is None else table.manifests.live_entries(snapshot):
         groups.setdefault(entry.partition, []).append(entry)
-    return [_partition(table, partition, entries) for partition, entries in groups.items()]
+    return groups
 
 
 def _partition(table: Table, partition: bytes, entries: Sequence[ManifestEntry]) -> Partition:

@@ -16,7 +16,7 @@ from maintenance.spelling import meant, suggestion
 from maintenance.sql.cursor import Cursor
 from maintenance.sql.dialects import Flink
 from maintenance.table.format_table import FormatTable
-from maintenance.table.partitions import live_partitions, partition_names
+from maintenance.table.partitions import partition_names, readable_partitions
 from maintenance.table.table import Table
 from maintenance.types.casts.zones import instants_of
 from maintenance.types.data_type import DataField, DataType
@@ -161,7 +161,7 @@ def _first_values(table: Table | FormatTable) -> list[Value]:
     if not keys:
         return []
     if isinstance(table, Table):
-        return [table.paths.partition(row).values_by_name[keys[0]] for row in live_partitions(table)]
+        return [table.paths.partition(row).values_by_name[keys[0]] for row in readable_partitions(table)]
     return [table.partition_values(spec)[keys[0]] for spec, *_ in table.partitions()]
 
 

@@ -15,7 +15,7 @@ from maintenance.read.split_read import partition_values
 from maintenance.scan.plan import ScanPlan
 from maintenance.scan.split import AnySplit, DiffSplit
 from maintenance.table.handle import TableHandle
-from maintenance.table.partitions import live_partitions, named_partitions
+from maintenance.table.partitions import named_partitions, readable_partitions
 from maintenance.types.values import Value
 
 _MAX_PT, _MAX_TWO_PT = "max_pt()", "max_two_pt()"
@@ -77,7 +77,7 @@ def _row(table: TableHandle, text: str) -> Row:
 
 def _largest_first(table: TableHandle) -> list[Row]:
     """The partitions of the newest state, in descending order; null is the smallest value."""
-    rows = {tuple(partition_values(table.schema, partition).values()) for partition in live_partitions(table)}
+    rows = {tuple(partition_values(table.schema, partition).values()) for partition in readable_partitions(table)}
     return sorted(rows, key=lambda row: tuple((value is not None, value) for value in row), reverse=True)
 
 

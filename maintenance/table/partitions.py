@@ -7,6 +7,7 @@ from maintenance.metadata.expired import reads_again
 from maintenance.metadata.partition_names import PartitionNames, Spec
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.table.handle import TableHandle
+from maintenance.table.other_branches import seen_branches
 
 
 @reads_again
@@ -15,6 +16,11 @@ def live_partitions(table: TableHandle) -> list[bytes]:
     snapshot = table.latest_snapshot()
     entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
     return list(dict.fromkeys(entry.partition for entry in entries))
+
+
+def readable_partitions(table: TableHandle) -> list[bytes]:
+    """The serialized partitions that a read of the newest state sees, in whichever branch they are."""
+    return list(dict.fromkeys(partition for side in seen_branches(table) for partition in live_partitions(side)))
 
 
 def partition_names(table: TableHandle) -> PartitionNames:

@@ -50,7 +50,7 @@ from maintenance.spark.frame_write import FrameWrite
 from maintenance.spark.tasks import all_done, in_task, run_tasks
 from maintenance.spark.write import write_frame
 from maintenance.table.chain import refuse_changes
-from maintenance.table.planning import branches_of
+from maintenance.table.other_branches import branches_of
 from maintenance.table.rows import splits_to_spark
 from maintenance.table.table import Table, identity_of, new_commit_user
 from maintenance.types.data_type import DataField

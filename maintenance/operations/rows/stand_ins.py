@@ -13,7 +13,7 @@ from maintenance.operations.rows.row_changes import of_branches
 from maintenance.options import table as table_options
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import Split
-from maintenance.table.planning import branches_of
+from maintenance.table.other_branches import branches_of
 from maintenance.table.table import Table
 
 

@@ -59,7 +59,7 @@ from maintenance.sql.expressions.filters import with_itself
 from maintenance.sql.query.carried import carried, natural, with_declared
 from maintenance.sql.query.metadata_columns import rows_with_metadata
 from maintenance.sql.query.run import prepared
-from maintenance.table.planning import branches_of
+from maintenance.table.other_branches import branches_of
 from maintenance.table.rows import read_splits
 from maintenance.table.system.metadata_columns import BUCKET, FILE_PATH, ROW_INDEX
 from maintenance.table.table import Table

@@ -19,7 +19,7 @@ from maintenance.sql.plain_partitions import plain_spec
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
 from maintenance.table.format_table import FormatTable
-from maintenance.table.partitions import live_partitions
+from maintenance.table.partitions import readable_partitions
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class ShowPartitions:
                 else partition_text_of(spec)
                 for spec in specs
             )
-        partitions = [table.paths.partition(row) for row in live_partitions(table)]
+        partitions = [table.paths.partition(row) for row in readable_partitions(table)]
         if asked:
             covers = covering(table.schema.partition_fields, [partition_of(table, asked, session.zone)])
             partitions = [partition for partition in partitions if covers(partition.row)]

@@ -7,6 +7,7 @@ from typing import TypeVar
 import pyarrow as pa
 
 from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.table.other_branches import seen_branches
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table
@@ -47,7 +48,14 @@ def _bucket_rows(table: Table) -> list[tuple[object, ...]]:
 
 
 def _partition_rows(table: Table) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
+    rows: dict[bytes, tuple[object, ...]] = {}
+    for side in seen_branches(table):
+        rows |= {partition: row for partition, row in _partitions_of_branch(side).items() if partition not in rows}
+    return list(rows.values())
+
+
+def _partitions_of_branch(table: Table) -> dict[bytes, tuple[object, ...]]:
+    rows: dict[bytes, tuple[object, ...]] = {}
     paths = replace(table.paths, legacy_partition_name=False)
     deleted = _deleted_rows(table)
     for partition, entries in _grouped(table, lambda entry: entry.partition).items():
@@ -56,7 +64,7 @@ def _partition_rows(table: Table) -> list[tuple[object, ...]]:
         spec = "/".join(f"{name}={text}" for name, text in paths.spec_of(partition).items())
         buckets = max(entry.total_buckets for entry in entries)
         gone = deleted.get(partition, 0)
-        rows.append((spec, s.rows, s.size, s.files, s.last_update, None, None, None, None, buckets, False, gone))
+        rows[partition] = (spec, s.rows, s.size, s.files, s.last_update, None, None, None, None, buckets, False, gone)
     return rows
 
 

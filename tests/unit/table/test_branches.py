@@ -79,6 +79,25 @@ def test_a_fallback_branch_gives_missing_partitions(two: CatalogTable) -> None:
     assert log.num_rows == 4
 
 
+def test_partitions_of_a_fallback_branch_are_listed_like_those_of_the_table(tmp_path: Path, two: CatalogTable) -> None:
+    catalog = open_warehouse(tmp_path)
+    catalog.alter_table("db.t", [SetOption("scan.fallback-branch", "b")])
+    session = Session({"warehouse": str(tmp_path)})
+    shown = session.sql("SHOW PARTITIONS db.t").to_arrow()["partition"].to_pylist()
+    listed = {partition.spec["p"]: partition.record_count for partition in catalog.list_partitions("db.t")}
+    system = catalog.get_table("db.t$partitions").to_arrow()
+    counts = dict(zip(system["partition"].to_pylist(), system["record_count"].to_pylist(), strict=True))
+
+    assert shown == ["p=x", "p=y", "p=z"]
+    assert (listed, counts) == ({"x": 1, "y": 2, "z": 1}, {"p=x": 1, "p=y": 2, "p=z": 1})
+    session.sql("ALTER TABLE db.t DROP PARTITION (p = 'z')")
+    session.sql("ALTER TABLE db.t$branch_b DROP PARTITION (p = 'z')")
+    newest = session.sql("SELECT id FROM db.t WHERE p = sys.max_pt('db.t') ORDER BY id").to_arrow()["id"].to_pylist()
+    assert newest == [2, 3]
+    table = get_table(tmp_path)
+    assert found(table, options={"scan.partitions": "max_pt()"}) == {("y", 2): "branch", ("y", 3): "late"}
+
+
 def test_a_primary_branch_comes_first(two: CatalogTable) -> None:
     primary = {"scan.primary-branch": "b"}
     assert found(two, options=primary) == found(two, options={"branch": "b"})

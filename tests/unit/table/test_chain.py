@@ -39,6 +39,12 @@ def test_partitions_are_put_together(table: CatalogTable) -> None:
     ]
 
 
+def test_partitions_of_both_branches_are_listed(tmp_path: Path, table: CatalogTable) -> None:
+    listed = open_warehouse(tmp_path).list_partitions("db.t")
+
+    assert {partition.spec["day"] for partition in listed} == {day for day, *_ in found(table)}
+
+
 def test_filters_see_the_merged_rows(table: CatalogTable) -> None:
     assert found(table, "day = '20250811'") == ELEVENTH
     assert found(table, "day = '20250811' AND v = 'old'") == ELEVENTH[:1]
