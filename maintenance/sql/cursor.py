@@ -371,13 +371,14 @@ class Cursor:
         """An expression up to one of these words."""
         return self.parsed(self.span(*until), exp.Condition)
 
-    def query(self) -> exp.Expr:
-        """A query up to the end of the statement."""
-        return self.parsed(self.span())
+    def query(self, shared: tuple[int, int] | None = None) -> exp.Expr:
+        """A query up to the end of the statement. `shared`: where its WITH stands if that is elsewhere."""
+        return self.parsed(self.span(), shared=shared)
 
-    def parsed(self, span: tuple[int, int], into: Any = None) -> exp.Expr:
-        """What sqlglot makes of a part of the text. Raises: SqlError."""
-        tokens = [token for token in self.full if span[0] <= token.start and token.end <= span[1]]
+    def parsed(self, span: tuple[int, int], into: Any = None, shared: tuple[int, int] | None = None) -> exp.Expr:
+        """What sqlglot makes of a part of the text. `shared`: another part that belongs before it. Raises: SqlError."""
+        parts = [span] if shared is None else [shared, span]
+        tokens = [token for start, end in parts for token in self.full if start <= token.start and token.end <= end]
         parser: Any = self.source.dialect.Parser(dialect=self.source.dialect)
         try:
             nodes = (

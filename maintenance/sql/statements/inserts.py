@@ -23,7 +23,8 @@ from maintenance.sql.query.travel import hint_options
 from maintenance.sql.query.upsert import has_upserts, upsert
 from maintenance.sql.result import Result
 from maintenance.sql.schema_evolution import by_name, change_columns, changed_fields, schema_changes
-from maintenance.sql.statements.statement import Parse
+from maintenance.sql.statements.queries import Select
+from maintenance.sql.statements.statement import Parse, Statement
 from maintenance.table.format_table import FormatTable
 from maintenance.table.table import Table
 from maintenance.types.casts.text import fitted
@@ -196,7 +197,19 @@ class Insert:
         return partition, {name: column[0] for name, column in partition.columns().items()}
 
 
-def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
+def _with(cursor: Cursor) -> Statement:
+    """Spark also takes the WITH of the query that is inserted in front of the INSERT."""
+    cursor.index = 0
+    if cursor.is_spark:
+        shared = cursor.span("INSERT")
+        for words, overwrites in ((("INSERT", "INTO"), False), (("INSERT", "OVERWRITE"), True)):
+            if cursor.take(*words):
+                return _insert(cursor, overwrites=overwrites, shared=shared)
+        cursor.index = 0
+    return Select.of(cursor.query(), cursor)
+
+
+def _insert(cursor: Cursor, *, overwrites: bool, shared: tuple[int, int] | None = None) -> Insert:
     cursor.take("TABLE")
     path = cursor.path("the name of a table")
     options: dict[str, str] = {}
@@ -207,7 +220,8 @@ def _insert(cursor: Cursor, *, overwrites: bool) -> Insert:
     partition = read_partition(cursor) if cursor.take("PARTITION") else {}
     columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
     is_by_name = columns is None and cursor.take("BY", "NAME")
-    return Insert(path, overwrites, options, partition, columns, put_defaults(cursor.query()), cursor, is_by_name)
+    query = put_defaults(cursor.query(shared))
+    return Insert(path, overwrites, options, partition, columns, query, cursor, is_by_name)
 
 
 def _is_query(cursor: Cursor) -> bool:
@@ -217,4 +231,5 @@ def _is_query(cursor: Cursor) -> bool:
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("INSERT", "INTO"): lambda cursor: _insert(cursor, overwrites=False),
     ("INSERT", "OVERWRITE"): lambda cursor: _insert(cursor, overwrites=True),
+    ("WITH",): _with,
 }

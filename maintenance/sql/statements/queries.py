@@ -44,7 +44,6 @@ def _table(cursor: Cursor) -> Select:
 
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SELECT",): _select,
-    ("WITH",): _select,
     ("VALUES",): _select,
     ("FROM",): _select,
     ("(",): _select,

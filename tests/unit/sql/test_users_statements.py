@@ -31,6 +31,15 @@ FROM t$file_indexes ORDER BY record_count, column_name, index_type"""
 SORTED = """CALL sys.compact_manifest(`table` => 'default.t', manifest_sort_enabled => true,
 manifest_sort_partition_field => 'dt', manifest_sort_max_rewrite_size => '1 gb')"""
 SPARK: dict[str, list[Line]] = {
+    "the WITH of a query stands before the INSERT": [
+        ("CREATE TABLE t (id INT, v INT, p STRING) PARTITIONED BY (p)", None),
+        ("WITH x AS (SELECT 1 AS id) INSERT INTO t SELECT id, id + 1, 'a' FROM x", None),
+        ("WITH x AS (SELECT 2 AS id), y AS (SELECT id FROM x) INSERT INTO t (p, id) SELECT 'b', id FROM y", None),
+        ("WITH x AS (SELECT 3 AS v) INSERT OVERWRITE TABLE t PARTITION (p = 'a') SELECT v, v FROM x", None),
+        ("WITH x AS (SELECT 4 AS id) INSERT INTO t BY NAME WITH y AS (SELECT id FROM x) SELECT id, 'c' p FROM y", None),
+        ("SELECT * FROM t ORDER BY id", [(2, None, "b"), (3, 3, "a"), (4, None, "c")]),
+        ("WITH x AS (SELECT 1 AS id) INSERT INTO t SELECT ids, 1, 'a' FROM x", "column 'ids' does not exist"),
+    ],
     "fields of rows are altered and updated": [
         (SPARKS_ROWS, None),
         ("INSERT INTO s VALUES (1, struct('x', 2), array(struct('y')), map(1, struct(4))), (2,NULL,NULL,NULL)", None),
