@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
 from sqlglot import exp
@@ -140,7 +140,7 @@ class Queries:
         is_outer = any(join.side for join in select.args.get("joins") or ())
         for output in select.expressions:
             for made, own, declared in self._output(output, scope):
-                if decided and output.is_star:
+                if decided and made.is_star:
                     zeros.replace_in(made, [each for each in own if each[0].lower() in decided])
                 outputs.append(made)
                 given.append(own)
@@ -249,6 +249,9 @@ class Queries:
     def _output(self, output: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         """What stands in the place of an output, the columns that it gives, and how these are declared."""
         star = output.this if isinstance(output, exp.Column) else output
+        row = _row_before_star(output, scope)
+        if row is not None:
+            return self._fields(output, row, scope)
         if isinstance(star, exp.Star):
             declared = [(name, scope.declared_of([*([output.table] if isinstance(output, exp.Column) else []), name]))
                         for name, _ in self._starred(output, star, scope)]  # fmt: skip
@@ -274,6 +277,19 @@ class Queries:
         own = value.declared if self.typing.is_flink or isinstance(inner, exp.Column) else None
         return [(made, [(name, value.kind)], [(name, own)])]
 
+    def _fields(self, output: exp.Expr, row: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
+        """The fields of a row, for ``row.*``."""
+        value = self.typing.value(row, scope)
+        if value.kind.root != "ROW":
+            problem = f"{kinds.shown(value.kind)} has no fields, and all of them are asked of it"
+            raise refusals.error_at(self.typing.source, row, problem, "Name a table, or a column that is a ROW.")
+        left_out = _left_out(output.expression if isinstance(output, exp.Dot) else output.this)
+        names = [field.name for field in value.kind.fields if field.name.lower() not in left_out]
+        found = [(name, self.typing.field(replace(value, node=value.node.copy()), name, row)) for name in names]
+        return [
+            (exp.alias_(one.node, name, quoted=True), [(name, one.kind)], [(name, one.declared)]) for name, one in found
+        ]
+
     def _generated(self, output: exp.Expr, inner: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         rows = rows_of(self.typing, inner, scope)
         if isinstance(output, exp.Aliases):
@@ -290,7 +306,7 @@ class Queries:
 
     def _starred(self, output: exp.Expr, star: exp.Star, scope: Scope) -> Columns:
         wanted = output.table.lower() if isinstance(output, exp.Column) else ""
-        left_out = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
+        left_out = _left_out(star)
         sources = [columns for name, columns in scope.sources.items() if wanted in ("", name)]
         return [column for columns in sources for column in columns if column[0].lower() not in left_out]
 
@@ -645,6 +661,22 @@ def _each_of_all(node: exp.Expr, count: int) -> list[exp.Expr]:
         return [node]
     args = {name: value for name, value in node.args.items() if name != "this"}
     return [exp.Ordered(this=exp.Literal.number(number + 1), **args) for number in range(count)]
+
+
+def _row_before_star(output: exp.Expr, scope: Scope) -> exp.Expr | None:
+    """What stands before the star of an output, if that is no table."""
+    if isinstance(output, exp.Dot) and isinstance(output.expression, exp.Star):
+        return cast(exp.Expr, output.this)
+    if not isinstance(output, exp.Column) or not isinstance(output.this, exp.Star):
+        return None
+    parts = output.parts[:-1]
+    if len(parts) == 1 and (parts[0].name.lower() in scope.sources or not scope.find([parts[0].name])):
+        return None
+    return exp.Column(this=parts[-1].copy(), table=parts[-2].copy() if len(parts) > 1 else None)
+
+
+def _left_out(star: exp.Expr) -> set[str]:
+    return {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
 
 
 def _is_place(node: exp.Expr) -> bool:

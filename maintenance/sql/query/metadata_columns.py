@@ -81,8 +81,9 @@ def _spread_stars(select: exp.Select, shown: Mapping[str, Sequence[str]]) -> Non
         if isinstance(output, exp.Star) and not any(output.args.values()):
             outputs += [column for node in nodes for column in _columns(node, shown)]
         elif isinstance(output, exp.Column) and isinstance(output.this, exp.Star):
-            own = [node for node in nodes if node.alias_or_name == output.table]
-            outputs += [column for node in own for column in _columns(node, shown)]
+            own = [node for node in nodes if node.alias_or_name.lower() == output.table.lower()]
+            # Without a table of the name it stands for the fields of a row.
+            outputs += [column for node in own for column in _columns(node, shown)] or [output]
         else:
             outputs.append(output)
     select.set("expressions", outputs)

@@ -140,13 +140,18 @@ def _frame(
     log = f"${AUDIT_LOG}" if isinstance(relation.opened(), AuditLogView) else ""
     tree = resolved.tree.copy()
     assert isinstance(tree, exp.Select)
-    outputs = [each for output in tree.expressions for each in _outputs(output, relation)]
+    source = tree.args.get("from_") or tree.args["from"]
+    outputs = [each for output in tree.expressions for each in _outputs(output, relation, source.this.alias_or_name)]
     tree.set("expressions", outputs if kind is None else [*outputs, exp.column(kind)])
     followed = spark.readStream.format("paimon").options(**options).load(table.location + branch + log)
     return frame_over(spark, tree, {relation.name: followed})
 
 
-def _outputs(output: exp.Expr, relation: Relation) -> Sequence[exp.Expr]:
-    """An output, a star as the columns that it means: the stream has one more, of the kinds."""
-    is_star = isinstance(output, exp.Star) or (isinstance(output, exp.Column) and isinstance(output.this, exp.Star))
+def _outputs(output: exp.Expr, relation: Relation, alias: str) -> Sequence[exp.Expr]:
+    """An output, a star as the columns that it means: the stream has one more, of the kinds.
+
+    Args: `alias`: of the table, whose star it is and not that of a row.
+    """
+    is_tables = isinstance(output, exp.Column) and output.table.lower() == alias.lower()
+    is_star = isinstance(output, exp.Star) or (is_tables and isinstance(output.this, exp.Star))
     return [exp.column(field.name, quoted=True) for field in relation.fields()] if is_star else [output]

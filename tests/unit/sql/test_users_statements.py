@@ -31,6 +31,20 @@ FROM t$file_indexes ORDER BY record_count, column_name, index_type"""
 SORTED = """CALL sys.compact_manifest(`table` => 'default.t', manifest_sort_enabled => true,
 manifest_sort_partition_field => 'dt', manifest_sort_max_rewrite_size => '1 gb')"""
 SPARK: dict[str, list[Line]] = {
+    "a star stands for the fields of a row": [
+        ("CREATE TABLE n (id INT, r STRUCT<x: INT, y: STRING, q: STRUCT<z: INT>>)", None),
+        ("INSERT INTO n VALUES (1, struct(1, 'y', struct(5))), (2, NULL)", None),
+        ("SELECT r.* FROM n ORDER BY x", [(None, None, None), (1, "y", {"z": 5})]),
+        ("SELECT n.r.*, id FROM n WHERE r.x = 1", [(1, "y", {"z": 5}, 1)]),
+        ("SELECT a.r.q.* FROM n AS a WHERE id = 1", [(5,)]),
+        ("SELECT s.x + 1 AS k, s.y FROM (SELECT r.* FROM n) AS s WHERE s.x = 1", [(2, "y")]),
+        ("SELECT r.* FROM n WHERE id = 1 UNION ALL SELECT 2, 'w', NULL", [(1, "y", {"z": 5}), (2, "w", None)]),
+        ("CREATE TABLE c AS SELECT id, n.r.* FROM n", None),
+        ("SELECT sum(x) AS x FROM c", [(1,)]),
+        ("SELECT id.* FROM n", "INT has no fields"),
+        ("SELECT r.* EXCEPT (y), __paimon_bucket AS b FROM n WHERE id = 1", [(1, {"z": 5}, 0)]),
+        ("SELECT N.*, __paimon_bucket AS b FROM n WHERE id = 2", [(2, None, 0)]),
+    ],
     "the WITH of a query stands before the INSERT": [
         ("CREATE TABLE t (id INT, v INT, p STRING) PARTITIONED BY (p)", None),
         ("WITH x AS (SELECT 1 AS id) INSERT INTO t SELECT id, id + 1, 'a' FROM x", None),
@@ -174,6 +188,19 @@ SPARK: dict[str, list[Line]] = {
     ],
 }  # fmt: skip
 FLINK: dict[str, list[Line]] = {
+    "a star stands for the fields of a row": [
+        ("CREATE TABLE n (id INT, r ROW<x INT, y STRING, q ROW<z INT>>)", None),
+        ("INSERT INTO n VALUES (1, ROW(1, 'y', ROW(5))), (2, CAST(NULL AS ROW<x INT, y STRING, q ROW<z INT>>))", None),
+        ("SELECT r.* FROM n ORDER BY x", [(None, None, None), (1, "y", {"z": 5})]),
+        ("SELECT n.r.*, id FROM n WHERE r.x = 1", [(1, "y", {"z": 5}, 1)]),
+        ("SELECT a.r.q.* FROM n AS a WHERE id = 1", [(5,)]),
+        ("SELECT s.x + 1 AS k, s.y FROM (SELECT r.* FROM n) AS s WHERE s.x = 1", [(2, "y")]),
+        ("SELECT r.* FROM n WHERE id = 1 UNION ALL SELECT 2, 'w', CAST(NULL AS ROW<z INT>)",
+         [(1, "y", {"z": 5}), (2, "w", None)]),
+        ("CREATE TABLE c AS SELECT id, n.r.* FROM n", None),
+        ("SELECT sum(x) AS x FROM c", [(1,)]),
+        ("SELECT id.* FROM n", "INT has no fields"),
+    ],
     "nested types are modified by the new type": [
         (FLINKS_ROWS, None),
         ("INSERT INTO t VALUES (1, ARRAY[MAP[1, ROW(7, 'x')]], NULL, ROW(1))", None),
