@@ -17,7 +17,7 @@ from maintenance.sql.expressions.filters import with_itself
 from maintenance.sql.expressions.forms import FORMS, ordered, specification
 from maintenance.sql.expressions.generators import name_of, rows_of, unnested, with_places
 from maintenance.sql.expressions.kinds import NULL, plain
-from maintenance.sql.expressions.scopes import Columns, Declared, Scope
+from maintenance.sql.expressions.scopes import Columns, Declared, Scope, Shown
 from maintenance.sql.expressions.stamps import is_wide, with_earlier
 from maintenance.sql.expressions.table import is_many
 from maintenance.sql.expressions.templates import filled
@@ -26,6 +26,9 @@ from maintenance.sql.query.carried import declared_types, is_carried
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.arrow import data_type_of_arrow
 from maintenance.types.data_type import DataType
+
+_UNNAMED = "paimon "
+"""Begins the name of what has none in FROM; no statement can say it."""
 
 
 def type_query(resolved: Resolved) -> Columns:
@@ -252,6 +255,8 @@ class Queries:
         row = _row_before_star(output, scope)
         if row is not None:
             return self._fields(output, row, scope)
+        if isinstance(output, exp.Star) and scope.hides:
+            return self._spread(output, scope)
         if isinstance(star, exp.Star):
             declared = [(name, scope.declared_of([*([output.table] if isinstance(output, exp.Column) else []), name]))
                         for name, _ in self._starred(output, star, scope)]  # fmt: skip
@@ -276,6 +281,14 @@ class Queries:
         # In Spark only a column is a CHAR, no literal.
         own = value.declared if self.typing.is_flink or isinstance(inner, exp.Column) else None
         return [(made, [(name, value.kind)], [(name, own)])]
+
+    def _spread(self, star: exp.Star, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
+        """The columns that a star stands for, one by one."""
+        left_out = _left_out(star)
+        found = [(name, self.typing.value(one.copy(), scope)) for name, one in scope.shown if name.lower() not in left_out]
+        return [
+            (exp.alias_(one.node, name, quoted=True), [(name, one.kind)], [(name, one.declared)]) for name, one in found
+        ]
 
     def _fields(self, output: exp.Expr, row: exp.Expr, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         """The fields of a row, for ``row.*``."""
@@ -346,17 +359,61 @@ class Queries:
 
     def _sources(self, select: exp.Select, scope: Scope) -> None:
         first = select.args.get("from_") or select.args.get("from")
-        if first is not None:
-            self._source(first, "this", scope)
+        shown = [] if first is None else self._source(first, "this", scope)
         for join in select.args.get("joins") or ():
-            self._source(join, "this", scope)
-            if join.args.get("on") is not None:
-                join.set("on", self.typing.truth(join.args["on"], scope))
+            shown = self._join(join, scope, shown)
+        known = set(scope.sources)
         for lateral in select.args.get("laterals") or ():
             self._view(select, lateral, scope)
         select.set("laterals", None)
+        scope.shown = [*shown, *_shown_of(scope, known)]
 
-    def _source(self, around: exp.Expr, key: str, scope: Scope) -> None:
+    def _join(self, join: exp.Expr, scope: Scope, before: list[Shown]) -> list[Shown]:
+        """Read what is joined. `before`: what a star would stand for without it. Returns: the same with it."""
+        own = self._source(join, "this", scope)
+        if join.args.get("on") is not None:
+            join.set("on", self.typing.truth(join.args["on"], scope))
+        names = [each.name.lower() for each in join.args.get("using") or ()]
+        left, right = ({name.lower(): column for name, column in side} for side in (before, own))
+        if str(join.args.get("method") or "").upper() == "NATURAL":
+            names = [name for name in left if name in right]
+        is_filter = str(join.args.get("kind") or "").upper() in ("SEMI", "ANTI")
+        if not names and not is_filter:
+            return [*before, *own]
+        scope.hides = True
+        # Columns that are compared stand once, and first. Source: Spark's `commonNaturalJoinProcessing`; SQL.
+        side = str(join.args.get("side") or "").upper()
+        keys = [
+            (name, _of_either(left[name.lower()], right[name.lower()], side))
+            for named in names
+            for name, _ in before
+            if name.lower() == named in right
+        ]
+        rest = [*before, *([] if is_filter else own)]
+        return [*keys, *(column for column in rest if column[0].lower() not in names)]
+
+    def _source(self, around: exp.Expr, key: str, scope: Scope) -> list[Shown]:
+        """Read what stands in FROM. Returns: what a star stands for, as far as it is of this."""
+        known, node = set(scope.sources), around.args[key]
+        if _is_in_parentheses(node):
+            shown = self._source(node, "this", scope)
+        else:
+            self._add_source(around, key, scope)
+            shown = _shown_of(scope, known)
+        if isinstance(node, exp.Unnest | exp.Lateral):
+            return shown
+        for join in node.args.get("joins") or ():
+            shown = self._join(join, scope, shown)
+        known = set(scope.sources)
+        laterals = node.args.get("laterals") or ()
+        for lateral in laterals:
+            made = self._generated_view(lateral, scope)
+            node.append("joins", made)
+        if laterals:
+            node.set("laterals", None)
+        return [*shown, *_shown_of(scope, known)]
+
+    def _add_source(self, around: exp.Expr, key: str, scope: Scope) -> None:
         node = around.args[key]
         if isinstance(node, exp.Unnest):
             self._unnest(node, scope)
@@ -367,7 +424,7 @@ class Queries:
             self._lateral(node, scope)
             return
         columns = self._columns_of(node, scope)
-        name = node.alias_or_name.lower() or f"paimon {len(scope.sources)}"
+        name = node.alias_or_name.lower() or f"{_UNNAMED}{len(scope.sources)}"
         scope.sources[name] = columns
         relation = self.resolved.relations.get(node.name) if isinstance(node, exp.Table) else None
         if relation is not None:
@@ -376,16 +433,6 @@ class Queries:
             scope.declared[name] = _renamed(node, declared_types(self.resolved.bound[node.name].schema))
         elif self.typing.is_flink or not isinstance(node, exp.Values):
             scope.declared[name] = _renamed(node, _declared_of(node, scope))
-        for join in node.args.get("joins") or ():
-            self._source(join, "this", scope)
-            if join.args.get("on") is not None:
-                join.set("on", self.typing.truth(join.args["on"], scope))
-        laterals = node.args.get("laterals") or ()
-        for lateral in laterals:
-            made = self._generated_view(lateral, scope)
-            node.append("joins", made)
-        if laterals:
-            node.set("laterals", None)
 
     def _columns_of(self, node: exp.Expr, scope: Scope) -> Columns:
         if node.args.get("pivots"):
@@ -440,7 +487,7 @@ class Queries:
                 raise refusals.unsupported(self.typing.source, inner, "this function behind LATERAL")
             node.set("this", _selected(rows))
             columns = [(name, value.kind) for name, value in rows]
-        scope.sources[alias.name.lower() if alias is not None else f"paimon {len(scope.sources)}"] = _renamed(
+        scope.sources[alias.name.lower() if alias is not None else f"{_UNNAMED}{len(scope.sources)}"] = _renamed(
             node, columns
         )
 
@@ -673,6 +720,29 @@ def _row_before_star(output: exp.Expr, scope: Scope) -> exp.Expr | None:
     if len(parts) == 1 and (parts[0].name.lower() in scope.sources or not scope.find([parts[0].name])):
         return None
     return exp.Column(this=parts[-1].copy(), table=parts[-2].copy() if len(parts) > 1 else None)
+
+
+def _is_in_parentheses(node: exp.Expr) -> bool:
+    """Whether it is tables in parentheses, whose names are known outside of them."""
+    inner = node.unnest() if isinstance(node, exp.Subquery) else node
+    return isinstance(node, exp.Subquery) and isinstance(inner, exp.Table) and not node.alias
+
+
+def _shown_of(scope: Scope, known: Set[str]) -> list[Shown]:
+    """The columns of all sources that are not known yet."""
+    return [
+        (name, exp.column(name, table=None if source.startswith(_UNNAMED) else source, quoted=True))
+        for source, columns in scope.sources.items()
+        if source not in known
+        for name, _ in columns
+    ]
+
+
+def _of_either(left: exp.Expr, right: exp.Expr, side: str) -> exp.Expr:
+    """A column that both sides of a join have. `side`: LEFT, RIGHT, FULL or none."""
+    if side == "FULL":
+        return exp.Coalesce(this=left.copy(), expressions=[right.copy()])
+    return right if side == "RIGHT" else left
 
 
 def _left_out(star: exp.Expr) -> set[str]:

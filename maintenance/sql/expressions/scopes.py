@@ -12,6 +12,9 @@ Columns = Sequence[tuple[str, DataType]]
 Declared = Sequence[tuple[str, DataType | None]]
 """Names with their types as they are declared, with length and NOT NULL; None: it is not known."""
 
+Shown = tuple[str, exp.Expr]
+"""A column that a star stands for, by its name."""
+
 
 @dataclass(slots=True)
 class Scope:
@@ -22,7 +25,8 @@ class Scope:
         declared: columns of tables as they are declared, and of queries as far as that is known, by the same names.
         outputs: of the query itself, which its other clauses may name.
         names: the arguments of a lambda, with what DuckDB is told instead.
-        merged: columns of several sources that USING makes one.
+        shown: the names and columns that a star stands for; `hides`: these are not all columns of all sources, or
+            in another order.
         tables: queries of WITH, by name in lower case; `declared_tables`: their columns as far as they are declared.
     """
 
@@ -34,6 +38,8 @@ class Scope:
     tables: dict[str, Columns] = field(default_factory=dict)
     declared_tables: dict[str, "Declared"] = field(default_factory=dict)
     windows: dict[str, exp.Expr] = field(default_factory=dict)
+    shown: "Sequence[Shown]" = ()
+    hides: bool = False
 
     def find(self, names: Sequence[str]) -> "tuple[DataType, Sequence[str]] | None":
         """The type of a column, and the names behind it, which are fields of a row; None if there is none."""
