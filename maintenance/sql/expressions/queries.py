@@ -285,7 +285,9 @@ class Queries:
     def _spread(self, star: exp.Star, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         """The columns that a star stands for, one by one."""
         left_out = _left_out(star)
-        found = [(name, self.typing.value(one.copy(), scope)) for name, one in scope.shown if name.lower() not in left_out]
+        found = [
+            (name, self.typing.value(one.copy(), scope)) for name, one in scope.shown if name.lower() not in left_out
+        ]
         return [
             (exp.alias_(one.node, name, quoted=True), [(name, one.kind)], [(name, one.declared)]) for name, one in found
         ]
@@ -518,8 +520,10 @@ class Queries:
         names = given or [name for name, _ in rows]
         named = [(name, value) for name, (_, value) in zip(names, rows, strict=True)]
         alias.set("columns", [exp.to_identifier(name, quoted=True) for name in names])
-        if alias.this is None:
+        if alias.this is None and not given:
             raise refusals.error_at(self.typing.source, inner, "LATERAL VIEW has no name", "Write one behind the call.")
+        if alias.this is None:  # its columns have names
+            alias.set("this", exp.to_identifier(f"{_UNNAMED}{len(scope.sources)}", quoted=True))
         scope.sources[alias.name.lower()] = [(name, value.kind) for name, value in named]
         return exp.Join(this=exp.Lateral(this=_selected(named), alias=alias), kind="CROSS")
 
@@ -538,6 +542,9 @@ class Queries:
             given = [alias.name if node.args.get("alias") else "EXPR$0"]
         elif self.typing.is_flink and not given and value.kind.root == "MAP":
             given = ["KEY", "VALUE"]
+        offset = node.args.get("offset")
+        if isinstance(offset, exp.Identifier) and len(given) == len(lists) - 1:
+            given = [*given, offset.name]
         names = [given[number] if number < len(given) else name for number, (name, _, _) in enumerate(lists)]
         rows = [
             (name, Typed(exp.Anonymous(this="unnest", expressions=[listed]), kind, node))

@@ -31,6 +31,15 @@ FROM t$file_indexes ORDER BY record_count, column_name, index_type"""
 SORTED = """CALL sys.compact_manifest(`table` => 'default.t', manifest_sort_enabled => true,
 manifest_sort_partition_field => 'dt', manifest_sort_max_rewrite_size => '1 gb')"""
 SPARK: dict[str, list[Line]] = {
+    "a LATERAL VIEW whose columns alone have names": [
+        ("CREATE TABLE t (id INT, a ARRAY<INT>, m MAP<STRING, INT>)", None),
+        ("INSERT INTO t VALUES (1, array(7, 8), map('x', 1)), (2, NULL, map('y', 2))", None),
+        ("SELECT id, x FROM t LATERAL VIEW explode(a) AS x ORDER BY x", [(1, 7), (1, 8)]),
+        ("SELECT id, k, v, x FROM t LATERAL VIEW explode(m) AS k, v LATERAL VIEW OUTER explode(a) AS x ORDER BY id, x",
+         [(1, "x", 1, 7), (1, "x", 1, 8), (2, "y", 2, None)]),
+        ("CREATE TABLE c AS SELECT * FROM t LATERAL VIEW explode(a) AS x WHERE x > 7", None),
+        ("SELECT id, x FROM c", [(1, 8)]),
+    ],
     "a star stands for the fields of a row": [
         ("CREATE TABLE n (id INT, r STRUCT<x: INT, y: STRING, q: STRUCT<z: INT>>)", None),
         ("INSERT INTO n VALUES (1, struct(1, 'y', struct(5))), (2, NULL)", None),
@@ -213,6 +222,12 @@ SPARK: dict[str, list[Line]] = {
     ],
 }  # fmt: skip
 FLINK: dict[str, list[Line]] = {
+    "UNNEST gives places under the name that is given": [
+        ("CREATE TABLE p (a ARRAY<STRING>, m MAP<STRING, INT>)", None),
+        ("INSERT INTO p VALUES (ARRAY['q', 'w'], MAP['x', 1])", None),
+        ("SELECT x.o, x.e FROM p CROSS JOIN UNNEST(a) WITH ORDINALITY AS x (e, o) ORDER BY o", [(1, "q"), (2, "w")]),
+        ("SELECT k, v, o FROM p CROSS JOIN UNNEST(m) WITH ORDINALITY AS x (k, v, o)", [("x", 1, 1)]),
+    ],
     "columns that two tables share, and joins in parentheses": [
         ("CREATE TABLE l (s STRING, id INT)", None),
         ("CREATE TABLE r (v INT, id BIGINT)", None),
