@@ -1,7 +1,8 @@
 """Settings of a session that are options of tables.
 
 Flink: ``<key>`` for all tables, ``paimon.<catalog>.<database>.<table>.<key>`` for some, where each of the names may be
-``*``. Spark: the same with ``spark.paimon.`` in front of both. Source: Java `AbstractFlinkTableFactory`, `OptionUtils`.
+``*``. Spark: ``spark.paimon.`` in front of the key, or of the names. Source: Java `AbstractFlinkTableFactory`,
+`OptionUtils`.
 """
 
 from collections.abc import Mapping
@@ -66,7 +67,8 @@ def check_option(setting: str, value: str) -> None:
 
 
 def _without_prefix(setting: str) -> str:
-    return setting.removeprefix(_OF_SPARK).removeprefix(_OF_SOME)
+    # One of them alone: a catalog may be called paimon, too.
+    return setting.removeprefix(_OF_SPARK if setting.startswith(_OF_SPARK) else _OF_SOME)
 
 
 def _keys(setting: str, name: TableName) -> list[tuple[str, int]]:

@@ -165,6 +165,19 @@ def test_a_consumer_of_flinks_has_to_expire_some_day(tmp_path: Path) -> None:
     assert rows(session, read) == [(2,)]
 
 
+def test_settings_name_tables_of_a_catalog_that_is_called_paimon(tmp_path: Path) -> None:
+    session = open_session(tmp_path).in_dialect("spark")
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    for setting in ("spark.paimon.paimon.default.t", "spark.paimon.paimon.*.t", "spark.paimon.*.*.*"):
+        session.sql(f"SET {setting}.scan.snapshot-id = 1")
+        assert rows(session, "SELECT count(*) FROM t") == [(2,)]
+        session.sql("RESET")
+        assert rows(session, "SELECT count(*) FROM t") == [(3,)]
+    flink = session.in_dialect("flink")
+    flink.sql("SET 'paimon.paimon.default.t.scan.snapshot-id' = '1'")
+    assert rows(flink, "SELECT COUNT(*) FROM t") == [(2,)]
+
+
 def test_in_flink_the_key_of_an_option_alone_is_set_for_all_tables(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
