@@ -156,6 +156,13 @@ class PaimonSpark(Spark):
 
     class Parser(_PlainParser):
         STRICT_CAST = True  # with ANSI mode, which is Spark's default since 4.0
+        # Other words for VERSION and TIMESTAMP. Source: Spark's grammar, `temporalClause`.
+        VERSION_PHRASES: ClassVar[Any] = {
+            **Spark.Parser.VERSION_PHRASES,
+            ("FOR", "SYSTEM_VERSION"): "VERSION",
+            ("SYSTEM_VERSION", "AS", "OF"): "VERSION",
+            ("SYSTEM_TIME", "AS", "OF"): "TIMESTAMP",
+        }
 
         def _parse_is_rhs(self, distinct: bool = False) -> Any:
             return self._parse_equality(parse_is=False) if distinct else super()._parse_is_rhs()

@@ -165,6 +165,16 @@ def test_a_consumer_of_flinks_has_to_expire_some_day(tmp_path: Path) -> None:
     assert rows(session, read) == [(2,)]
 
 
+def test_sparks_words_for_versions_and_times(tmp_path: Path) -> None:
+    session = open_session(tmp_path).in_dialect("spark")
+    session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
+    for old in ("VERSION", "FOR VERSION", "SYSTEM_VERSION", "FOR SYSTEM_VERSION"):
+        assert rows(session, f"SELECT count(*) FROM t {old} AS OF 1") == [(2,)]
+    for new in ("TIMESTAMP", "FOR TIMESTAMP", "SYSTEM_TIME", "FOR SYSTEM_TIME"):
+        assert rows(session, f"SELECT count(*) FROM t {new} AS OF '2999-01-01'") == [(3,)]
+    assert rows(session, "SELECT 1 AS system_version, 2 AS system_time") == [(1, 2)]
+
+
 def test_settings_name_tables_of_a_catalog_that_is_called_paimon(tmp_path: Path) -> None:
     session = open_session(tmp_path).in_dialect("spark")
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
