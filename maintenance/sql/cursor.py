@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING, TokenType.UNICODE_STRING)
 _ARGUMENTS = re.compile(r"number of provided arguments \((\d+)\) is greater than .* \((\d+)\)")
+_NUMBER = re.compile(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?:[LSYFD]|BD)?", re.ASCII | re.IGNORECASE)
 _OPENING, _CLOSING = {"(": ")", "[": "]", "<": ">"}, {")", "]", ">"}
 _SPARK_TYPES = {
     "LONG": "BIGINT",
@@ -283,6 +284,18 @@ class Cursor:
             return self.string("a value in quotes")
         sign = "-" if self.take("-") else ""
         return sign + self.name("a value in quotes")
+
+    def number(self) -> str | None:
+        """A number with its sign, if one comes next; what a letter says of its type is passed over."""
+        start = self.index
+        sign = "-" if self.take("-") else ""
+        token = self.token
+        found = None if token is None or token.token_type in _QUOTED else _NUMBER.fullmatch(token.text)
+        if found is None:
+            self.index = start
+            return None
+        self.index += 1
+        return sign + found[1]
 
     def option_keys(self) -> tuple[str, ...]:
         """Option keys between brackets."""

@@ -1,5 +1,6 @@
 """Partitions as statements write them: columns and literals, of which NULL is one."""
 
+import decimal
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from maintenance.sql.dialects import Flink
 from maintenance.table.format_table import FormatTable
 from maintenance.table.partitions import partition_names, readable_partitions
 from maintenance.table.table import Table
+from maintenance.types.casts.float_text import float_texts
 from maintenance.types.casts.zones import instants_of
 from maintenance.types.data_type import DataField, DataType
 from maintenance.types.values import Value
@@ -78,6 +80,9 @@ def _literal(cursor: Cursor) -> PartitionLiteral:
         return PartitionLiteral(cursor.string())
     if cursor.take("TIMESTAMP"):
         return PartitionLiteral(cursor.string(), is_moment=True)
+    number = cursor.number()
+    if number is not None:
+        return PartitionLiteral(_number_text(number))
     return PartitionLiteral(cursor.option_value(), fills_char=cursor.source.dialect is not Flink)
 
 
@@ -94,6 +99,13 @@ def by_own_names(written: Mapping[str, _V], columns: Collection[str], where: str
             raise DataError(f"column '{own}' is given twice", where, "Give it once.")
         found[own] = value
     return found
+
+
+def _number_text(number: str) -> str:
+    """A number as a cast to a text gives it: ``05`` is 5. Source: Spark's `visitStringConstant`; Flink's literals."""
+    if "e" in number.lower():
+        return str(float_texts(pa.array([float(number)]))[0])
+    return format(decimal.Decimal(number), "f") if "." in number else str(int(number))
 
 
 def partition_of(table: Table, written: Written, zone: str) -> PartitionValue:

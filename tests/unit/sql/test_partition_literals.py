@@ -125,6 +125,29 @@ def test_a_literal_that_is_inserted_is_itself(session: Session) -> None:
     assert rows(session, "n") == [(1, None)]
 
 
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [("05", "5"), ("'05'", "05"), ("-03", "-3"), ("-0", "0"), ("01.50", "1.50"), ("1e3", "1000.0"), ("1_0", "1_0")],
+)
+def test_a_number_without_quotes_names_the_text_of_the_number(session: Session, written: str, text: str) -> None:
+    session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
+    session.sql("INSERT INTO t VALUES (1, '05')")
+    session.sql(f"INSERT INTO t PARTITION (p = {written}) SELECT 2")
+    assert rows(session) == [(1, "05"), (2, text)]
+    session.sql(f"INSERT OVERWRITE t PARTITION (p = {written}) SELECT 3")
+    assert (3, text) in rows(session)
+    assert len(shown(session)) == (1 if text == "05" else 2)
+    session.sql(f"ALTER TABLE t DROP PARTITION (p = {written})")
+    assert rows(session) == ([] if text == "05" else [(1, "05")])
+
+
+def test_a_letter_behind_a_number_is_not_of_its_text(tmp_path: Path) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE t (id INT, p STRING, q INT) PARTITIONED BY (p, q)")
+    session.sql("INSERT INTO t PARTITION (p = 1.5BD, q = 007L) SELECT 1")
+    assert rows(session) == [(1, "1.5", 7)]
+
+
 def test_a_kept_plan_tells_null_from_an_empty_text(session: Session) -> None:
     session.sql("CREATE TABLE t (id INT, p STRING) PARTITIONED BY (p)")
     session.sql("INSERT INTO t VALUES (1, NULL), (2, ''), (3, 'x')")
