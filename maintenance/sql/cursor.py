@@ -386,7 +386,16 @@ class Cursor:
 
     def query(self, shared: tuple[int, int] | None = None) -> exp.Expr:
         """A query up to the end of the statement. `shared`: where its WITH stands if that is elsewhere."""
-        return self.parsed(self.span(), shared=shared)
+        return self._whole_table() if self.take("TABLE") else self.parsed(self.span(), shared=shared)
+
+    def _whole_table(self) -> exp.Expr:
+        """The query that ``TABLE t`` means: all of it."""
+        names = self.path("the name of a table")
+        if len(names) > 3:
+            raise self.error(f"'{'.'.join(names)}' is not the name of a table", "Write catalog.database.table.")
+        parts = [exp.to_identifier(name, quoted=True) for name in names]
+        table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+        return exp.select("*").from_(table)
 
     def parsed(self, span: tuple[int, int], into: Any = None, shared: tuple[int, int] | None = None) -> exp.Expr:
         """What sqlglot makes of a part of the text. `shared`: another part that belongs before it. Raises: SqlError."""

@@ -390,7 +390,7 @@ def _dot(typing: Typing, node: exp.Dot, scope: Scope) -> Typed:
 
 
 def _bracket(typing: Typing, node: exp.Bracket, scope: Scope) -> Typed:
-    """An element of an array or a map. Flink counts from 1, and MAP[…] makes a map."""
+    """An element of an array or a map; in Spark also a field of a row. Flink counts from 1, and MAP[…] makes a map."""
     operand = node.this
     if typing.is_flink and isinstance(operand, exp.Column) and not operand.table and operand.name.upper() == "MAP":
         return typing.call("map", node.expressions, node, scope)
@@ -398,6 +398,8 @@ def _bracket(typing: Typing, node: exp.Bracket, scope: Scope) -> Typed:
         raise refusals.unsupported(typing.source, node, "several places in brackets")
     place = node.expressions[0]
     value = typing.value(operand, scope)
+    if not typing.is_flink and value.kind.root == "ROW" and isinstance(place, exp.Literal) and place.is_string:
+        return typing.field(value, place.name, node)
     at = typing.value(place, scope)
     if typing.is_flink and value.kind.root == "ARRAY" and at.whole is not None and at.whole < 1:
         problem = f"Flink's arrays begin at 1, and {at.whole} is asked for"

@@ -32,20 +32,10 @@ def _select(cursor: Cursor) -> Select:
     return Select.of(cursor.query(), cursor)
 
 
-def _table(cursor: Cursor) -> Select:
-    """``TABLE t``: all of it."""
-    names = cursor.path("the name of a table")
-    if len(names) > 3:
-        raise cursor.error(f"'{'.'.join(names)}' is not the name of a table", "Write catalog.database.table.")
-    parts = [exp.to_identifier(name, quoted=True) for name in names]
-    table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
-    return Select.of(exp.select("*").from_(table), cursor)
-
-
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SELECT",): _select,
     ("VALUES",): _select,
     ("FROM",): _select,
     ("(",): _select,
-    ("TABLE",): _table,
+    ("TABLE",): _select,
 }

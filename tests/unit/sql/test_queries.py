@@ -165,6 +165,27 @@ def test_a_consumer_of_flinks_has_to_expire_some_day(tmp_path: Path) -> None:
     assert rows(session, read) == [(2,)]
 
 
+def test_a_whole_table_stands_for_a_query(tmp_path: Path) -> None:
+    session = open_session(tmp_path).in_dialect("spark")
+    session.sql("CREATE TABLE copied AS TABLE default.t")
+    session.sql("INSERT INTO copied TABLE t")
+    assert rows(session, "SELECT a, count(*) FROM copied GROUP BY a ORDER BY a") == [(1, 2), (2, 2)]
+    assert rows(session, "TABLE copied") == 2 * rows(session, "TABLE t")
+    assert "Scan default.t as" in str(rows(session, "EXPLAIN TABLE t"))
+    with pytest.raises(SqlError, match="where the end of the statement is expected"):
+        session.sql("CREATE TABLE other AS TABLE t WHERE a = 1")
+
+
+def test_brackets_give_fields_of_rows_in_sparks_dialect(tmp_path: Path) -> None:
+    session = open_session(tmp_path).in_dialect("spark")
+    session.sql("CREATE TABLE nested (a INT, s STRUCT<x: INT, y: STRUCT<z: STRING>>)")
+    session.sql("INSERT INTO nested VALUES (1, named_struct('x', 5, 'y', named_struct('z', 'q'))), (2, NULL)")
+    assert rows(session, "SELECT s['x'] AS x, s['y']['Z'] AS z FROM nested ORDER BY a") == [(5, "q"), (None, None)]
+    assert rows(session, "SELECT a FROM nested WHERE s['x'] > 4") == [(1,)]
+    with pytest.raises(SqlError, match="column 'gone' does not exist"):
+        session.sql("SELECT s['gone'] FROM nested")
+
+
 def test_sparks_words_for_versions_and_times(tmp_path: Path) -> None:
     session = open_session(tmp_path).in_dialect("spark")
     session.sql("INSERT INTO t VALUES (3, 'c', 3.5, 1.00, DATE '2024-01-02')")
