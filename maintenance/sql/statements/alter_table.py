@@ -283,9 +283,9 @@ def _changes(cursor: Cursor) -> list[SchemaChange]:
         return _drop(cursor)
     if cursor.take("RENAME"):
         return [_rename(cursor)]
-    if cursor.take_one_of("ALTER", "CHANGE"):
+    if found := cursor.take_one_of("ALTER", "CHANGE"):
         cursor.take("COLUMN")
-        return _alter_column(cursor)
+        return _alter_column(cursor) if found == "ALTER" else _change_column(cursor)
     raise cursor.unexpected("SET", "RESET", "ADD", "MODIFY", "DROP", "RENAME", "ALTER COLUMN")
 
 
@@ -398,6 +398,21 @@ def _alter_column(cursor: Cursor) -> list[SchemaChange]:
     if position is None:
         raise cursor.unexpected("TYPE", "COMMENT", "SET", "DROP", "FIRST", "AFTER")
     return [UpdateColumnPosition(path[0], position)]
+
+
+def _change_column(cursor: Cursor) -> list[SchemaChange]:
+    """Spark's CHANGE COLUMN: as ALTER COLUMN, or Hive's form of it, which names the column twice."""
+    start = cursor.index
+    path = cursor.path("the name of a column")
+    if cursor.token is None or cursor.token.text != path[-1]:
+        cursor.index = start
+        return _alter_column(cursor)
+    cursor.name("the same name again")
+    changes: list[SchemaChange] = [UpdateColumnType(path, cursor.data_type(), keep_nullability=True)]
+    if cursor.take("COMMENT"):
+        changes.append(UpdateColumnComment(path, cursor.string()))
+    position = read_position(cursor)
+    return changes if position is None else [*changes, UpdateColumnPosition(path[0], position)]
 
 
 def _drop_partitions(cursor: Cursor, path: tuple[str, ...]) -> DropPartitions:

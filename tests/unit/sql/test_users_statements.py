@@ -139,6 +139,14 @@ SPARK: dict[str, list[Line]] = {
                         ("v", "struct<l:array<struct<y:int,Z:string>>>", "rows"), ("b", "int", None)]),
         ("ALTER TABLE t DROP COLUMN c", "no column 'c'"),
     ],
+    "Hive's way to change a column names it twice": [
+        ("CREATE TABLE t (id INT, a INT, type INT)", None),
+        ("ALTER TABLE t CHANGE COLUMN a a BIGINT COMMENT 'wide' FIRST", None),
+        ("ALTER TABLE t CHANGE type type BIGINT", None),
+        ("ALTER TABLE t CHANGE COLUMN id COMMENT 'own'", None),
+        ("DESCRIBE t", [("a", "bigint", "wide"), ("id", "int", "own"), ("type", "bigint", None)]),
+        ("ALTER TABLE t CHANGE COLUMN a b BIGINT", "'b' found where TYPE or COMMENT"),
+    ],
     "Spark's words for what is used": [
         ("CREATE DATABASE other", None),
         ("USE SCHEMA other", None),
