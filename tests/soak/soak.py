@@ -24,6 +24,7 @@ from maintenance.project.config import Project
 from maintenance.spark.connect_server import connect_server
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
+from paimon_maintenance.assets.project.table_of_run import small_tables_of
 from paimon_maintenance.assets.project.environment import FOLDER
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.soak.lake import RETAINED, TRIGGER, daemon, environment, set_up
@@ -267,9 +268,13 @@ def _judge_writer(outcome: Outcome, summary_text: str, load: Load) -> None:
 def _judge_runs(instance: dg.DagsterInstance, outcome: Outcome, load: Load) -> None:
     runs = instance.get_runs()
     outcome.runs = dict(Counter(f"{run.job_name}: {run.status.value}" for run in runs))
-    for job in (*(keys.job("compact", name) for name in names(load.tables)), "expire"):
-        succeeded = outcome.runs.get(f"{job}: {dg.DagsterRunStatus.SUCCESS.value}", 0)
-        outcome.check(succeeded > 0, f"no run of {job} succeeded")
+    done = [run for run in runs if run.status == dg.DagsterRunStatus.SUCCESS]
+    shared = {name for run in done for name in small_tables_of(run)}
+    jobs = {run.job_name for run in done}
+    for name in names(load.tables):
+        compacted = name in shared or keys.job("compact", name) in jobs
+        outcome.check(compacted, f"no run that compacts {name} succeeded")
+    outcome.check("expire" in jobs, "no run of expire succeeded")
     bad = [run for run in runs if run.is_finished and run.status != dg.DagsterRunStatus.SUCCESS]
     outcome.check(not bad, f"runs failed: {[(run.job_name, run.run_id) for run in bad][:3]}")
     for name in names(load.tables):
