@@ -24,8 +24,8 @@ from maintenance.project.config import Project
 from maintenance.spark.connect_server import connect_server
 from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.project.table_of_run import small_tables_of
 from paimon_maintenance.assets.project.environment import FOLDER
+from paimon_maintenance.assets.project.table_of_run import small_tables_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from tests.soak.lake import RETAINED, TRIGGER, daemon, environment, set_up
 from tests.soak.latencies import Changelogs, Point, Reader, commits_of, plot, told
