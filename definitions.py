@@ -41,11 +41,12 @@ from paimon_maintenance.assets.tables import TableSteps, alone, table_asset
 from paimon_maintenance.assets.tags import tag_schedules, tags_asset
 from paimon_maintenance.assets.warehouse.discovery import discover
 from paimon_maintenance.jobs.jobs import (
-    EXPIRE,
     any_table_jobs,
     check_job,
     compact_small_job,
-    expire_job,
+    expire_jobs,
+    expire_table_job,
+    expiry_graph,
     fleet_job,
     maintain_job,
     refresh_job,
@@ -202,9 +203,11 @@ def _checks(loaded: _Loaded) -> dg.Definitions:
 
 def _expiry(loaded: _Loaded) -> dg.Definitions:
     """The daily expiry of all tables, and that of each."""
-    expire, of_tables = expire_job(loaded.tables), [steps_job(steps, EXPIRE) for steps in loaded.steps]
+    graphs = [expiry_graph(steps) for steps in loaded.steps]
+    expire, former = expire_jobs(loaded.tables, graphs)
+    of_tables = [expire_table_job(of, graph) for of, graph in zip(loaded.own, graphs, strict=True)]
     daily = schedule(keys.EXPIRY_SCHEDULE, expire, loaded.project.expiry, "Expire all tables", loaded.project.warehouse)
-    return dg.Definitions(jobs=[expire, *of_tables], schedules=[daily])
+    return dg.Definitions(jobs=[expire, former, *of_tables], schedules=[daily])
 
 
 def _fleet(loaded: _Loaded) -> dg.Definitions:

@@ -18,7 +18,7 @@ from paimon_maintenance.assets.steps.chain import COMPACTION, EXPIRY, INGEST, Na
 from paimon_maintenance.assets.steps.ops import RECORD, job_of, job_of_op
 from paimon_maintenance.assets.tables import TableSteps
 
-EXPIRE = "expire"
+EXPIRE, EXPIRE_ALL = "expire", "expire_all"
 # What the job of an action does to a table.
 TEXTS: Mapping[str, str] = {
     "maintain": "Compact, index and expire {}.",
@@ -50,8 +50,8 @@ def maintain_job(steps: TableSteps) -> Any:
 
 
 def steps_job(steps: TableSteps, action: str) -> dg.JobDefinition:
-    """The steps of an action alone: ``ingest``, ``compact`` or ``expire``."""
-    parts = {"ingest": steps.ingestion, "compact": steps.compaction, EXPIRE: steps.expiry}[action]
+    """The steps of an action alone: ``ingest`` or ``compact``."""
+    parts = steps.ingestion if action == "ingest" else steps.compaction
     return _chain_job(steps.table, action, (*parts, steps.record), TEXTS[action].format(steps.table.identifier))
 
 
@@ -68,6 +68,16 @@ def fleet_job() -> Any:
     """Write the page over all tables."""
     text = "Health of all tables, on one page; reads metadata alone."
     return _asset_job("fleet_summary", dg.AssetSelection.assets(keys.FLEET), text, {"paimon/action": "fleet"})
+
+
+def expiry_graph(steps: TableSteps) -> dg.GraphDefinition:
+    """The expiry of one table. The job of the table and the job `expire` share it: its name is unique."""
+    return _graph(keys.job(EXPIRE, steps.table.identifier), (*steps.expiry, steps.record))
+
+
+def expire_table_job(table: TableConfig, graph: dg.GraphDefinition) -> dg.JobDefinition:
+    """Expire partitions, snapshots and tags of one table."""
+    return _job(graph, TEXTS[EXPIRE].format(table.identifier), _tags(table, EXPIRE))
 
 
 def any_table_jobs(steps: AnyTable) -> dict[str, dg.JobDefinition]:
@@ -91,10 +101,21 @@ def _any_table_job(steps: AnyTable, action: str, parts: Sequence[NamedOp]) -> dg
     return _job(_graph(name, [steps.choose(), *parts]), text, {"paimon/action": action})
 
 
-def expire_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:
-    """Expire all tables, or those that its config names, in one run."""
+def expire_jobs(tables: Sequence[TableConfig], graphs: Sequence[dg.GraphDefinition]) -> list[dg.JobDefinition]:
+    """Expire all tables, or those that the config names, in one run: `expire_all`, and as it was called before.
+
+    `graphs`: of tables that are assets. Where all are, the former job has a step for each step of each of them.
+    """
     text = "Expires partitions, snapshots and tags of tables. A failing table does not stop the others."
-    return job_of_op(EXPIRE, AnyTable(tables).in_turn("expire_tables", text, EXPIRE, EXPIRY))
+    op = AnyTable(tables).in_turn("expire_tables", text, EXPIRE, EXPIRY)
+
+    @dg.graph(name=EXPIRE)
+    def expire() -> None:
+        for graph in graphs if len(graphs) == len(tables) else (op,):
+            graph()
+
+    former = f"Deprecated: use {EXPIRE_ALL}, which takes the tables one after the other in one step."
+    return [job_of_op(EXPIRE_ALL, op, EXPIRE), _job(expire, former, {"paimon/action": EXPIRE})]
 
 
 def compact_small_job(tables: Sequence[TableConfig]) -> dg.JobDefinition:

@@ -122,9 +122,9 @@ def _whose(instance: DagsterInstance, run: dg.DagsterRun, names: Sequence[str]) 
 
 
 def _is_of(step: str, table: str) -> bool:
-    """Whether a step is one of a table: of its asset, or of the assets next to it."""
+    """Whether a step is one of a table: of its asset, of the assets next to it, or of the job `expire`."""
     asset = keys.asset_key(table).to_python_identifier()
-    return step == asset or step.startswith((f"{asset}.", f"{asset}__"))
+    return step == asset or step.startswith((f"{asset}.", f"{asset}__", f"{keys.job('expire', table)}."))
 
 
 def _failures(instance: DagsterInstance, run: dg.DagsterRun, limit: int) -> Sequence[dg.EventLogRecord]:

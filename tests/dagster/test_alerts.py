@@ -180,7 +180,7 @@ def test_checks_and_jobs_link_to_the_console(
     definitions = build_definitions(project)
     for name in ("compact_shop_visits", "expire_shop_visits", "maintain_shop_visits", "fsck_shop_visits"):
         assert definitions.resolve_job_def(name).metadata["console"].value == "http://console/tables/shop.visits"
-    assert definitions.resolve_job_def("expire").metadata["console"].value == "http://console/"
+    assert definitions.resolve_job_def("expire_all").metadata["console"].value == "http://console/"
     fsck = definitions.resolve_job_def("fsck_shop_visits").execute_in_process(instance=instance)
     for event in fsck.get_asset_check_evaluations():
         assert event.metadata["console"].value == "http://console/tables/shop.visits"
@@ -281,10 +281,10 @@ def test_the_expiry_of_all_tables_is_told_to_those_whose_steps_failed(
     project = project.model_copy(update={"tables": tables, "alerts": alerts})
     created = PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[0])
     created.write_arrow(pa.table({"id": pa.array([1], pa.int64()), "status": ["new"]}))
-    job = definitions_of(project).resolve_job_def("expire")
+    job = definitions_of(project).resolve_job_def("expire_all")
     assert not job.execute_in_process(instance=instance, raise_on_error=False).success  # shop.visits is not there
     evaluate(project, instance, "alerts")
-    assert subjects(second) == [("Run of expire", "failed")]
+    assert subjects(second) == [("Run of expire_all", "failed")]
     assert second[1].received[0]["tables"] == ["shop.visits"]
     assert subjects(receiver) == []
 

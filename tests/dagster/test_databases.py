@@ -64,7 +64,7 @@ def test_a_database_is_one_asset_and_jobs_are_for_any_table(grouped: Project) ->
     dg.Definitions.validate_loadable(definitions)
     assert {key.to_user_string() for key in definitions.resolve_all_asset_keys()} == {"shop", "maintenance/fleet"}
     names = set(definitions.get_repository_def().job_names)
-    assert {"maintain", "ingest", "compact", "expire_table", "audit", "fsck", "prove", "expire"} <= names
+    assert {"maintain", "ingest", "compact", "expire_table", "audit", "fsck", "prove", "expire_all"} <= names
     assert not [name for name in names if name.endswith(("shop_orders", "shop_visits"))]
     compact = definitions.resolve_job_def("compact")
     with pytest.raises(dg.DagsterInvalidConfigError, match="choose"):
@@ -183,7 +183,7 @@ def test_expire_goes_over_all_tables_and_one_that_fails_does_not_block_the_other
     definitions = build_definitions(grouped)
     visits = Path(catalog.get_table("shop.visits").location)
     (visits / "schema" / "schema-0").write_text("broken")
-    job = definitions.resolve_job_def("expire")
+    job = definitions.resolve_job_def("expire_all")
     result = job.execute_in_process(instance=instance, raise_on_error=False)
     assert not result.success
     (failure,) = result.get_step_failure_events()
@@ -227,7 +227,7 @@ def run_of(job: str, **changes: Any) -> dg.DagsterRun:
         (run_of("compact", tags={"paimon/table": "db.t"}), {"db.t"}),
         (run_of("compact", run_config={"ops": {"choose": {"config": {"table": "db.t"}}}}), {"db.t"}),
         (run_of("expire_table", run_config={"ops": {"choose": {"config": {"table": "db.t"}}}}), {"db.t"}),
-        (run_of("expire"), set()),
+        (run_of("expire_all"), set()),
         (
             run_of(
                 "__ASSET_JOB",

@@ -37,6 +37,7 @@ def test_each_table_has_its_jobs(definitions: dg.Definitions) -> None:
     tables = ("shop_orders", "shop_visits")
     assert names == {
         "expire",
+        "expire_all",
         "fleet_summary",
         "plan_fleet",
         "change_rows",
@@ -135,14 +136,14 @@ def test_the_expiry_schedule_says_its_zone(definitions: dg.Definitions) -> None:
     schedule = definitions.resolve_schedule_def("daily_expiry")
     assert schedule.cron_schedule == "30 2 * * *"
     assert schedule.execution_timezone == "Europe/Berlin"
-    assert schedule.job_name == "expire"
+    assert schedule.job_name == "expire_all"
     assert schedule.default_status == dg.DefaultScheduleStatus.STOPPED
 
 
 def test_a_schedule_skips_a_tick_while_its_last_run_goes_on(project: Project) -> None:
     # Its own definitions: they remember the first instance that they were used with.
     repository = build_definitions(project).get_repository_def()
-    schedule, job = repository.get_schedule_def("daily_expiry"), repository.get_job("expire")
+    schedule, job = repository.get_schedule_def("daily_expiry"), repository.get_job("expire_all")
     with dg.instance_for_test() as instance:
         context = dg.build_schedule_context(instance, repository_def=repository)
         (requested,) = schedule.evaluate_tick(context).run_requests or ()
@@ -176,7 +177,7 @@ def test_no_job_that_fills_the_bin_empties_it(definitions: dg.Definitions) -> No
     assert [node.name for node in emptying[0].graph.nodes] == ["bin"]
 
 
-@pytest.mark.parametrize("job", ["maintain_shop_orders", "compact_shop_orders", "expire"])
+@pytest.mark.parametrize("job", ["maintain_shop_orders", "compact_shop_orders", "expire", "expire_all"])
 def test_a_job_needs_no_config(job: str, definitions: dg.Definitions) -> None:
     dg.validate_run_config(definitions.resolve_job_def(job), {})
 

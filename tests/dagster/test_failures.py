@@ -215,7 +215,7 @@ def test_of_many_tables_those_that_failed_are_tried_again(project: Project, inst
     PaimonCatalog(warehouse=project.warehouse).get_or_create(project.tables[1])
     remote = project.model_copy(update={"warehouse": f"{SCHEME}{project.warehouse}"})
     with failing(r"orders/manifest/", lambda: OSError(errno.EBUSY, "Please reduce your request rate"), times=1):
-        result = launch(remote, instance, "expire")
+        result = launch(remote, instance, "expire_all")
     assert result.success
     assert retries(result, "expire_tables") == 1
     (output,) = [event for event in result.all_events if event.event_type_value == "STEP_OUTPUT"]

@@ -142,13 +142,22 @@ def test_a_dry_step_makes_those_behind_it_dry(landed: Project, instance: dg.Dags
 def test_the_expiry_job_serves_every_table(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders", in_asset(expire_snapshots={"dry_run": True})).success
     PaimonCatalog(warehouse=landed.warehouse).get_or_create(landed.tables[1])
-    result = launch(landed, instance, "expire")
+    result = launch(landed, instance, "expire_all")
     assert result.success
     assert len(orders(landed).snapshots.list_ids()) == 2
     (observed,) = instance.fetch_observations(ORDERS, limit=10).records
     assert observed.asset_observation is not None
     assert "expire snapshots" in str(observed.asset_observation.metadata["last runs"])
     assert not instance.fetch_observations(keys.asset_key("shop.visits"), limit=10).records, "nothing was to do there"
+
+
+def test_the_former_expiry_of_all_tables_has_the_steps_of_each(landed: Project, instance: dg.DagsterInstance) -> None:
+    assert launch(landed, instance, "maintain_shop_orders").success
+    dry = {"ops": {"expire_shop_orders": {"ops": {"tag": {"config": {"dry_run": True}}}}}}
+    result = launch(landed, instance, "expire", dry)  # shop.visits was never created
+    assert not result.success
+    assert "expire_shop_orders.record" in {event.step_key for event in result.get_step_success_events()}
+    assert "use expire_all" in str(definitions_of(landed).resolve_job_def("expire").description)
 
 
 def with_days(project: Project) -> Project:
@@ -179,7 +188,7 @@ def test_partitions_expire_with_the_others(project: Project, instance: dg.Dagste
 
 def test_a_table_that_fails_holds_up_no_other(landed: Project, instance: dg.DagsterInstance) -> None:
     assert launch(landed, instance, "maintain_shop_orders", in_asset(expire_snapshots={"dry_run": True})).success
-    result = launch(landed, instance, "expire")  # shop.visits was never created
+    result = launch(landed, instance, "expire_all")  # shop.visits was never created
     assert not result.success
     assert failed_tables_of(result.dagster_run) == ("shop.visits",)
     assert len(orders(landed).snapshots.list_ids()) == 2

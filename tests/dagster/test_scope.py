@@ -32,7 +32,7 @@ def run(
         (run("compact_db_t", "db.t"), {"db.t"}),
         (run("fsck_db_t", "db.t"), {"db.t"}),
         (run("compact_db_t", "db.other"), set()),
-        (run("expire"), set()),
+        (run("expire_all"), set()),
         (run("expire", "db.t"), set()),
         (run("compact_database"), set()),
         (run(ASSETS, assets=[keys.asset_key("db.t")]), {"db.t"}),

@@ -274,7 +274,7 @@ def _judge_runs(instance: dg.DagsterInstance, outcome: Outcome, load: Load) -> N
     for name in names(load.tables):
         compacted = name in shared or keys.job("compact", name) in jobs
         outcome.check(compacted, f"no run that compacts {name} succeeded")
-    outcome.check("expire" in jobs, "no run of expire succeeded")
+    outcome.check("expire_all" in jobs, "no run of expire_all succeeded")
     bad = [run for run in runs if run.is_finished and run.status != dg.DagsterRunStatus.SUCCESS]
     outcome.check(not bad, f"runs failed: {[(run.job_name, run.run_id) for run in bad][:3]}")
     for name in names(load.tables):
