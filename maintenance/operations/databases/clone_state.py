@@ -70,13 +70,13 @@ class CloneState:
     def with_schema(self, schema_id: int | None, columns: Sequence[str], target: Sequence[str]) -> "CloneState":
         """The same files under the number that their schema has in the target; None: its own.
 
-        Args: `columns`, `target`: names of both sides' columns. The files say theirs where the target has more.
+        Args: `columns`, `target`: names of both sides' columns. The files say theirs where the target has others, or another order.
         """
         if schema_id is None:
             return self
 
         def there(file: DataFileMeta) -> DataFileMeta:
-            if len(columns) == len(target):
+            if list(columns) == list(target):
                 return replace(file, schema_id=schema_id)
             written = tuple(columns) if file.write_cols is None else file.write_cols
             named = written if file.value_stats_cols is None else file.value_stats_cols

@@ -241,6 +241,23 @@ def test_a_copy_goes_into_a_table_with_more_columns(tmp_path: Path, form: str, k
         session.sql("CALL sys.copy('a', 'c')")
 
 
+@pytest.mark.parametrize("form", ["parquet", "avro"])
+@pytest.mark.parametrize("dense", ["true", "false"])
+def test_a_copy_goes_into_a_table_with_the_columns_in_another_order(tmp_path: Path, form: str, dense: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    options = f"'file.format' = '{form}', 'metadata.stats-dense-store' = '{dense}'"
+    session.sql(f"CREATE TABLE a (k INT, v INT) TBLPROPERTIES ({options})")
+    session.sql(f"CREATE TABLE b (k INT, v INT) TBLPROPERTIES ({options})")
+    session.sql("ALTER TABLE b ALTER COLUMN v FIRST")
+    session.sql("INSERT INTO a VALUES (1, 100), (2, 200)")
+    session.sql("CALL sys.copy('a', 'b')")
+    assert rows(session, "SELECT * FROM b ORDER BY k") == [(100, 1), (200, 2)]
+    assert rows(session, "SELECT k FROM b WHERE v = 200") == [(2,)]
+    assert rows(session, "SELECT v FROM b WHERE k = 1") == [(100,)]
+    table = session.table(("b",))
+    assert fsck(table.file_io, table.location, deep=True).healthy
+
+
 def test_a_rollback_takes_no_two_snapshots(tmp_path: Path) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect="spark")
     session.sql("CREATE TABLE t (k INT)")
