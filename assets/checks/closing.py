@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 from dagster import AssetCheckKey, DagsterInstance
 
+from maintenance.monitor.judgement import Judgement
 from maintenance.project.config import TableConfig
 from maintenance.table.acknowledged import COMPACTIONS_PROVED
 from paimon_maintenance.assets import keys
@@ -46,37 +47,37 @@ def health_of(context: dg.OpExecutionContext, catalog: PaimonCatalog, config: Ta
 
 
 def write_checks(
-    context: dg.OpExecutionContext, catalog: PaimonCatalog, config: TableConfig, health: TableHealth | None = None
+    context: dg.OpExecutionContext,
+    catalog: PaimonCatalog,
+    config: TableConfig,
+    health: TableHealth | None = None,
+    *,
+    turned_only: bool = False,
 ) -> None:
     """Write every check of a table as an event of this run; call it before the table's materialisation.
 
-    `health`: what was just found of the table; None: it is looked at here.
+    Args: `health`: what was just found of the table; None: it is looked at here; `turned_only`: those that fail, or
+        failed before: an observation hides none of the others.
     """
     spot = keys.spot_of(config)
     if config.grouped:
         return  # the checks are of its database, and the sensor check_radar judges that
     try:
         health = health or health_of(context, catalog, config)
-        found = [] if health is None else [evaluation(spot, judgement) for judgement in health.judgements]
-        for event in (*found, *repeated_checks(context.instance, [spot])):
-            context.log_event(event)  # type: ignore[arg-type] # it takes evaluations, too
+        judgements = () if health is None else health.judgements
+        chosen = _turned(context.instance, spot, judgements) if turned_only else judgements
+        repeated = () if turned_only else repeated_checks(context.instance, [spot])
+        for event in (*(evaluation(spot, judgement) for judgement in chosen), *repeated):
+            context.log_event(event)
     except Exception as error:  # noqa: BLE001 - the work is done; the sensor check_radar writes the checks soon
         context.log.warning(f"The checks of {config.identifier} could not be written: {error}")
 
 
-def write_turned_checks(context: dg.OpExecutionContext, config: TableConfig, health: TableHealth | None) -> None:
-    """Write the checks of a table that fail, or failed before; none hides the others that a table has.
-
-    `health`: what was just found of the table; None: nothing could be.
-    """
-    if config.grouped or health is None:
-        return
-    spot = keys.spot_of(config)
-    before = latest_results(context.instance, [spot], [judgement.check for judgement in health.judgements])
+def _turned(instance: DagsterInstance, spot: keys.Spot, judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Those that fail, or did not pass before."""
+    before = latest_results(instance, [spot], [judgement.check for judgement in judgements])
     passed = {check for (_, check), record in before.items() if record.status.name == _PASSED}
-    for judgement in health.judgements:
-        if not (judgement.passed and judgement.check in passed):
-            context.log_event(evaluation(spot, judgement))  # type: ignore[arg-type] # it takes evaluations, too
+    return [judgement for judgement in judgements if not (judgement.passed and judgement.check in passed)]
 
 
 def repeated_checks(

@@ -19,7 +19,7 @@ from maintenance.project.config import TableConfig
 from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
-from paimon_maintenance.assets.checks.closing import health_of, write_checks, write_turned_checks
+from paimon_maintenance.assets.checks.closing import health_of, write_checks
 from paimon_maintenance.assets.checks.judging import TableHealth
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
 from paimon_maintenance.assets.pages.metadata import shape_numbers
@@ -208,7 +208,8 @@ def observe_state(context: dg.OpExecutionContext, table: TableConfig, summary: R
     catalog = context.resources.catalog
     opened, shape, health = _seen(context, catalog, table, summary)
     page = closing_page(context, catalog, table, opened, shape, summary, health)
-    _observe(context, table, health, f"After {', '.join(summary.steps)}.", page)
+    write_checks(context, catalog, table, health, turned_only=True)
+    _observe(context, table, f"After {', '.join(summary.steps)}.", page)
 
 
 def report_changed(
@@ -216,13 +217,11 @@ def report_changed(
 ) -> None:
     """Report a table that a run over many has changed to its asset, as far as that needs no look at its files."""
     page = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
-    _observe(context, table, health_of(context, catalog, table), f"After {operation}.", page)
+    write_checks(context, catalog, table, turned_only=True)
+    _observe(context, table, f"After {operation}.", page)
 
 
-def _observe(
-    context: dg.OpExecutionContext, table: TableConfig, health: TableHealth | None, text: str, page: Mapping[str, Any]
-) -> None:
-    write_turned_checks(context, table, health)
+def _observe(context: dg.OpExecutionContext, table: TableConfig, text: str, page: Mapping[str, Any]) -> None:
     spot = keys.spot_of(table)
     context.log_event(dg.AssetObservation(spot.asset, partition=spot.partition, description=text, metadata=page))
 
