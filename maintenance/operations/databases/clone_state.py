@@ -70,7 +70,8 @@ class CloneState:
     def with_schema(self, schema_id: int | None, columns: Sequence[str], target: Sequence[str]) -> "CloneState":
         """The same files under the number that their schema has in the target; None: its own.
 
-        Args: `columns`, `target`: names of both sides' columns. The files say theirs where the target has others, or another order.
+        Args: `columns`, `target`: names of both sides' columns. The files say theirs where the target's are not the
+            same in the same order.
         """
         if schema_id is None:
             return self
