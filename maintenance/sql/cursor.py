@@ -393,9 +393,7 @@ class Cursor:
         names = self.path("the name of a table")
         if len(names) > 3:
             raise self.error(f"'{'.'.join(names)}' is not the name of a table", "Write catalog.database.table.")
-        parts = [exp.to_identifier(name, quoted=True) for name in names]
-        table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
-        return exp.select("*").from_(table)
+        return exp.select("*").from_(table_node(names))
 
     def parsed(self, span: tuple[int, int], into: Any = None, shared: tuple[int, int] | None = None) -> exp.Expr:
         """What sqlglot makes of a part of the text. `shared`: another part that belongs before it. Raises: SqlError."""
@@ -460,3 +458,9 @@ class Cursor:
 
 def _is_sign(token: Token, sign: str) -> bool:
     return token.token_type not in _QUOTED and token.text == sign
+
+
+def table_node(path: Sequence[str]) -> exp.Table:
+    """A table in a query, by a name of up to three parts."""
+    parts = [exp.to_identifier(name, quoted=True) for name in path]
+    return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))

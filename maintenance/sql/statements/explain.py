@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from maintenance.sql.cursor import Cursor
+from maintenance.sql.cursor import Cursor, table_node
 from maintenance.sql.query.case_names import plain
 from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.run import prepared
@@ -71,8 +71,7 @@ class ExplainChange:
 
 def _rows(values: Sequence[exp.Expr], made: Delete | Update) -> exp.Select:
     """The query of the rows that are changed."""
-    parts = [exp.to_identifier(name, quoted=True) for name in made.path]
-    table = exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+    table = table_node(made.path)
     table.set("alias", exp.TableAlias(this=exp.to_identifier(made.alias, quoted=True)))
     query = exp.select(*values).from_(table)
     return query if made.where is None else query.where(made.where.copy())
