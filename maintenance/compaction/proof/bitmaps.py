@@ -26,6 +26,9 @@ _U64, _LOW = np.uint64, np.uint64(0xFFFFFFFF)
 _MOST = 1 << 12
 _NOT_BITMAPS = (ValueError, RuntimeError, IndexError, CorruptFileError)
 
+BITMAP_WEIGHT = 96
+"""Hashes of a record that the union of a bitmap of tens of numbers is worth: each number is sorted and compared."""
+
 # Bitmaps of 32 bits by the upper half of their numbers.
 _Halves = Mapping[int, BitMap]
 _Parse = Callable[[bytes], _Halves]

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from maintenance.compaction.proof.bitmaps import bitmap_words, halves_of_32, halves_of_64, union
+from maintenance.compaction.proof.bitmaps import BITMAP_WEIGHT, bitmap_words, halves_of_32, halves_of_64, union
 from maintenance.compaction.proof.elements import (
     RowKeys,
     all_elements,
@@ -29,7 +29,8 @@ def unit_of_gathering(field: DataField, function: str | None, options: TableMode
             return Unit((name,), (), all_elements, element_words, any_order=True)
         case "rbm32" | "rbm64":
             parse = halves_of_32 if function == "rbm32" else halves_of_64
-            return Unit((name,), (name,), union(parse), partial(bitmap_words, parse), any_order=True, late=True)
+            words = partial(bitmap_words, parse)
+            return Unit((name,), (name,), union(parse), words, any_order=True, late=True, weight=BITMAP_WEIGHT)
         case "merge_map":
             return Unit((name,), (name,), newest_entries, element_words)
         case "listagg":

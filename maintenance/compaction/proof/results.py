@@ -66,7 +66,7 @@ class ProofRules:
         """
         rows = sum(file.row_count for file in files)
         # A record takes its key, its number, and a hash for each thing; sorting takes about three more.
-        weight = 5 + (len(self.units) * 2 or 1) + further + len(self.columns)
+        weight = 5 + (sum(unit.weight for unit in self.units) or 1) + further + len(self.columns)
         types = [self.schema.field(name).type for name in self.columns]
         if any(kind.is_nested or kind.is_string or kind.is_bytes for kind in types):
             weight += sum(file.file_size for file in files) * _UNPACKED // max(1, rows * _HASH_BYTES)

@@ -44,6 +44,7 @@ class Unit:
         any_order: the order of the records does not count.
         late: the words of records are made when the rows are known; until then they are hashed as any column. For
             words that cost much, where only a key's only record needs them.
+        weight: what working it out takes for each record, in hashes of one.
     """
 
     names: tuple[str, ...]
@@ -52,6 +53,7 @@ class Unit:
     words: WordsOf = field(default=column_words)
     any_order: bool = False
     late: bool = False
+    weight: int = 2
 
     def hashes_of(self, records: Values, at: np.ndarray) -> np.ndarray:
         """Of the unit's values in these records. `at`: record numbers, shape (k,)."""

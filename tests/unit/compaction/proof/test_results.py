@@ -224,6 +224,15 @@ def test_values_of_no_fixed_width_weigh_what_their_files_do(tmp_path: Path) -> N
         assert rules.hashing(ProofSettings(hashes=limit), [file]).shift == shift
 
 
+def test_bitmaps_are_sampled_from_fewer_records_on(tmp_path: Path) -> None:
+    """The union of each record's numbers takes as long as a hundred hashes."""
+    union = {"merge-engine": "aggregation", "fields.b.aggregate-function": "rbm32"}
+    file = dataclasses.replace(data_file("a", size=0), row_count=1000)
+    for options, shift in (({}, 0), (union, 4)):
+        rules = rules_of(tmp_path / str(shift), options)
+        assert rules.hashing(ProofSettings(hashes=7000), [file]).shift == shift
+
+
 @pytest.mark.parametrize(
     ("keys", "rows", "flags", "among"),
     [
