@@ -8,9 +8,9 @@ from urllib.parse import quote
 import dagster as dg
 
 from maintenance.amounts import number_of, seconds_text, size_text
-from maintenance.errors import OptionError, PaimonError, UnsupportedError
-from maintenance.operations.history import estimated_seconds, read_history
-from maintenance.operations.plan_store import MANY, UNPLANNED, PlannedGroup, StoredPlan
+from maintenance.errors import OptionError, UnsupportedError
+from maintenance.operations.history import planned_seconds
+from maintenance.operations.plan_store import UNPLANNED, PlannedGroup, StoredPlan
 from maintenance.person import person
 from paimon_maintenance.assets.checks.due import location_of
 from paimon_maintenance.assets.keys import APPLY_PLAN
@@ -23,10 +23,6 @@ _GROUPS_SHOWN = 1000
 _COLUMNS = ("group", "files", "size", "expected files", "reason")
 # What may be set beside a plan: all else the plan says.
 _WITH_A_PLAN = ("into_bin", "max_concurrent")
-# Plans of up to this many tables are estimated, each from its own history.
-_ESTIMATED = 50
-# Steps whose past runs say how quickly a table is compacted.
-_SIMILAR = {"compact": ("compact", "compaction", "compact_database")}
 
 
 def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: StoredPlan) -> dict[str, Any]:
@@ -49,7 +45,7 @@ def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stor
         context.log.warning(warning)
     if plan.warnings:
         metadata["warnings"] = dg.MetadataValue.md("\n".join(f"- {warning}" for warning in plan.warnings))
-    seconds = _estimate(catalog, plan)
+    seconds = planned_seconds(catalog.open(), catalog.history_of, plan)
     if seconds is not None:
         metadata["estimated time"] = seconds_text(seconds)
     return metadata
@@ -130,28 +126,3 @@ def planned(config: dg.Config, catalog: PaimonCatalog) -> StoredPlan | None:
         problem = f"'{others[0]}' is set together with 'plan_id'"
         raise OptionError(problem, f"plan {plan_id}", "A plan needs no other settings: leave them out.")
     return found_plan(catalog, plan_id)
-
-
-def _estimate(catalog: PaimonCatalog, plan: StoredPlan) -> float | None:
-    """How long it may take, by the speed of past runs on this table, or else by their time; None if there were none."""
-    if plan.table == MANY:
-        if "plans" not in plan.arguments:  # of the bin, or of a database's copies: there are no past runs to compare
-            return None
-        plans = [StoredPlan.of_dict(stored) for stored in plan.arguments["plans"][: _ESTIMATED + 1]]
-        parts = [_estimate(catalog, stored) for stored in plans] if len(plans) <= _ESTIMATED else [None]
-        estimates = [seconds for seconds in parts if seconds is not None]
-        return sum(estimates) if len(estimates) == len(parts) else None
-    history = catalog.history_of(plan.table)
-    if history is None:
-        return None
-    if not plan.groups:
-        return 0.0
-    try:
-        past = [
-            row
-            for step in _SIMILAR.get(plan.operation, (plan.operation,))
-            for row in read_history(catalog.open(), history, plan.table, step)
-        ]
-    except (PaimonError, OSError):  # a plan is worth as much without a guess
-        return None
-    return estimated_seconds(past, plan.bytes)

@@ -7,7 +7,7 @@ many snapshots, its small files are merged and the old snapshots expire.
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.commit.attempts import bytes_committed
-from maintenance.errors import NotFoundError, SchemaError
+from maintenance.errors import NotFoundError, PaimonError, SchemaError
 from maintenance.fs.reported import calls_so_far
 from maintenance.metastore.catalog import Catalog
 from maintenance.metastore.schema import Schema
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from maintenance.operations.ingestion.append import append
+from maintenance.operations.plan_store import MANY, StoredPlan
 from maintenance.table.table import Table
 
 HISTORY_DATABASE = "_maintenance"
@@ -50,6 +51,10 @@ _COLUMNS = (
 _OPTIONS = {"bucket": "-1", "compaction.min.file-num": "10", "snapshot.num-retained.max": "20"}
 # From this many snapshots on, the table is compacted and expired.
 _SNAPSHOTS = 40
+# Plans of up to this many tables are estimated, each from its own history.
+_ESTIMATED = 50
+# Steps whose past runs say how quickly a table is compacted.
+_SIMILAR = {"compact": ("compact", "compaction", "compact_database")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +182,8 @@ def read_history(
     table = _kept(catalog, history)
     if table is None:
         return []
-    where = f"table_name = '{table_name}'" + (f" AND operation = '{operation}'" if operation else "")
+    name = table_name.replace("'", "''")
+    where = f"table_name = '{name}'" + (f" AND operation = '{operation}'" if operation else "")
     newest_first = table.to_arrow(where=where).sort_by([("finished_at", "descending")])
     rows: list[dict[str, Any]] = newest_first.slice(0, most).to_pylist()
     return rows
@@ -241,6 +247,32 @@ def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> fl
     with_size = [row for row in timed if row["input_bytes"]]
     done = sum(row["input_bytes"] for row in with_size)
     return input_bytes * sum(row["seconds"] for row in with_size) / done if done else None
+
+
+def planned_seconds(catalog: Catalog, history_of: Callable[[str], str | None], plan: StoredPlan) -> float | None:
+    """How long a plan may take, by past runs on its tables; None if there were none, or they cannot be read.
+
+    Args: `history_of`: the history table for a table; None = none is kept.
+    """
+    if plan.table == MANY:
+        if "plans" not in plan.arguments:  # of the bin, or of a database's copies: there are no past runs to compare
+            return None
+        plans = [StoredPlan.of_dict(stored) for stored in plan.arguments["plans"][: _ESTIMATED + 1]]
+        if len(plans) > _ESTIMATED:
+            return None
+        parts = [planned_seconds(catalog, history_of, stored) for stored in plans]
+        return None if None in parts else sum(filter(None, parts))
+    history = history_of(plan.table)
+    if history is None:
+        return None
+    if not plan.groups:
+        return 0.0
+    try:
+        steps = _SIMILAR.get(plan.operation, (plan.operation,))
+        past = [row for step in steps for row in read_history(catalog, history, plan.table, step)]
+    except (PaimonError, OSError):  # a plan is worth as much without a guess
+        return None
+    return estimated_seconds(past, plan.bytes)
 
 
 def _value(entry: HistoryEntry, name: str) -> Any:

@@ -2,13 +2,16 @@
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from maintenance.catalog import open_catalog
 from maintenance.cli.exits import NOTHING_TO_DO, REFUSED
 from maintenance.cli.main import run
 from maintenance.errors import OutdatedPlanError, SqlError
+from maintenance.operations.history import HISTORY_DATABASE, SUCCEEDED, HistoryEntry, history_table, write_history
 from maintenance.sql import Session
 from maintenance.sql.procedures.registry import PROCEDURES
 from tests.planned_work import SCRIPT, WORK, arguments_of, prepare
@@ -198,3 +201,16 @@ def test_partitions_of_one_folder_are_dropped_as_planned(tmp_path: Path, capsys:
         assert run([*start, "--apply", capsys.readouterr().out.strip()]) == 0
         capsys.readouterr()
         assert sorted(session.sql("SELECT a FROM t").to_arrow()["a"].to_pylist()) == left
+
+
+def test_a_dry_run_says_how_long_past_runs_took(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    start = ["--warehouse", warehouse, "compact", "default.t", "--compact-strategy", "full"]
+    history, catalog = history_table(HISTORY_DATABASE), open_catalog({"warehouse": warehouse})
+    for seconds, said in (None, None), (30.0, "By past runs this takes about"):
+        if seconds is not None:
+            entry = HistoryEntry(datetime.now(UTC), "default.t", "compact", SUCCEEDED, seconds=seconds, input_bytes=1)
+            write_history(catalog, history, [entry])
+        capsys.readouterr()
+        assert run([*start, "--dry-run"]) == 0
+        printed = capsys.readouterr().out
+        assert (said in printed) if said else ("By past runs" not in printed)
