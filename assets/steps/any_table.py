@@ -34,6 +34,7 @@ from paimon_maintenance.assets.steps.ops import BEFORE, ChainOp, failing, known_
 from paimon_maintenance.assets.steps.step import Step, run_step
 
 _POLL_SECONDS = 0.5
+_LINES_SECONDS = 5.0
 
 
 class ChooseConfig(dg.Config):
@@ -157,7 +158,7 @@ def _taken(
 ) -> PaimonError | None:
     """Take the steps that a table has; returns what went wrong. `action`: what they are called together."""
     catalog, summary, has_news = context.resources.catalog, RunSummary(table=table.identifier), False
-    quiet = _OfOneTable(context)
+    quiet = _OfOneTable(context, table)
     try:
         with holding(context, table):
             for step in steps:
@@ -174,8 +175,7 @@ def _taken(
         keep_failure(context, catalog, table.identifier, action, dg.Failure(str(found)))
         return found
     finally:
-        if quiet.log.kept:
-            context.log.info("\n".join((f"{table.identifier}:", *quiet.log.kept)))
+        quiet.log.tell()
     return None
 
 
@@ -217,14 +217,11 @@ def report(context: dg.OpExecutionContext, table: TableConfig, result: dg.AssetC
 
 
 class _OfOneTable:
-    """The context of an op that works on many tables: what a step would show on the op's page goes into the log.
+    """The context of an op that works on many tables: what a step would show on the op's page goes into the log."""
 
-    The lines of a table are one event, since Dagster stores each by itself; warnings are written at once.
-    """
-
-    def __init__(self, context: dg.OpExecutionContext) -> None:
+    def __init__(self, context: dg.OpExecutionContext, table: TableConfig) -> None:
         self._context = context
-        self.log = _Lines(context.log)
+        self.log = _Lines(context.log, table.identifier)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
@@ -236,14 +233,27 @@ class _OfOneTable:
 
 
 class _Lines:
-    """A log whose lines are kept until they are written together."""
+    """A log of one table. Lines of some seconds are one event, since Dagster stores each by itself, which takes long.
 
-    def __init__(self, log: Any) -> None:
-        self._log = log
-        self.kept: list[str] = []
+    Warnings are written at once.
+    """
+
+    def __init__(self, log: Any, table: str) -> None:
+        self._log, self._table = log, table
+        self._kept: list[str] = []
+        self._told_at = time.monotonic()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._log, name)
 
     def info(self, line: str) -> None:
-        self.kept.append(line)
+        """A line, which is written with those that follow soon."""
+        self._kept.append(line)
+        if time.monotonic() - self._told_at > _LINES_SECONDS:
+            self.tell()
+
+    def tell(self) -> None:
+        """Write what is kept."""
+        if self._kept:
+            self._log.info("\n".join((f"{self._table}:", *self._kept)))
+        self._kept, self._told_at = [], time.monotonic()

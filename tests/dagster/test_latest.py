@@ -19,6 +19,7 @@ from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.scope import tables_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import pausing
+from paimon_maintenance.assets.steps import any_table
 from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors import latest
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
@@ -424,3 +425,16 @@ def test_large_tables_do_not_share_a_run(
     monkeypatch.setattr(latest, "_SMALL_BYTES", 10)
     jobs = {request.job_name for request in tick(project, instance).run_requests}
     assert jobs == {f"compact_db_t{number}" for number in range(6)}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3600.0])
+def test_lines_of_a_table_in_a_shared_run_are_written_every_few_seconds(
+    seconds: float, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(any_table, "_LINES_SECONDS", seconds)
+    job = build_definitions(many_small(tmp_path)).resolve_job_def(keys.COMPACT_SMALL)
+    config = {"ops": {"small_tables": {"config": {"tables": ["db.t1"]}}}}
+    done = job.execute_in_process(config, instance=instance)
+    events = [event.user_message for event in instance.all_logs(done.run_id) if event.user_message[:6] == "db.t1:"]
+    assert (len(events) == 1) == (seconds > 0)
+    assert sum(len(event.splitlines()) - 1 for event in events) > 1, "each line is written once"
