@@ -65,27 +65,21 @@ class RecentlyUsed:
                 self._weight -= dropped.weight
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class MetadataCache:
-    """What one process keeps. `manifests`: by path, weighed in bytes; snapshots: for each table a few."""
+    """What one process keeps, by path. `manifests`: weighed in bytes; `snapshots`: each weighs 1.
 
-    settings: CacheSettings
+    Some tables have hundreds of snapshots that are looked at again and again, and most have few. So the number for a
+    table is one for the average of a thousand tables.
+    """
+
     manifests: RecentlyUsed
-    _snapshots: OrderedDict[str, RecentlyUsed] = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def snapshots(self, folder: str) -> RecentlyUsed:
-        """The snapshots kept of one table."""
-        with self._lock:
-            if folder not in self._snapshots:
-                self._snapshots[folder] = RecentlyUsed(self.settings.snapshots_per_table)
-            self._snapshots.move_to_end(folder)
-            if len(self._snapshots) > _MAX_TABLES:
-                self._snapshots.popitem(last=False)
-            return self._snapshots[folder]
+    snapshots: RecentlyUsed
 
 
 @lru_cache(maxsize=8)
 def metadata_cache(settings: CacheSettings) -> MetadataCache:
     """This process's cache of those settings."""
-    return MetadataCache(settings, RecentlyUsed(settings.manifest_bytes))
+    return MetadataCache(
+        RecentlyUsed(settings.manifest_bytes), RecentlyUsed(settings.snapshots_per_table * _MAX_TABLES)
+    )

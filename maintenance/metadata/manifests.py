@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, groupby, repeat
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -79,6 +80,16 @@ _PARSED = 8
 _PROBE = 512
 # So many entries wait to be written.
 _AT_ONCE = 100_000
+# What tells the names of a manifest's files in the cache from the manifest, and what they take besides their bytes.
+_NAMES, _NAMED_BYTES = "#names", 512
+
+
+class _Named(NamedTuple):
+    """The names of a manifest's files, and what tells whether it is the one that a list names."""
+
+    names: pa.Array
+    file_size: int
+    counts: EntryCounts
 
 
 def _is_far_ahead(sizes: Sequence[int], most_bytes: int) -> bool:
@@ -170,20 +181,24 @@ class Manifests:
         return columns.narrowed(selection)
 
     def file_names(self, meta: ManifestFileMeta) -> pa.Array:
-        """Names of all files that a manifest adds or deletes and of those beside them. Errors as of `read_manifest`."""
-        path = self.paths.manifest(meta.file_name)
-        columns = self._kept(path)
-        if columns is None:
-            columns = decode_manifest(self._read(meta.file_name, meta.file_size), path)
-        check_size(meta.file_size, columns.file_size, path)
-        meta.counts.check(columns.counts, path)
-        return columns.file_names
+        """Names of all files that a manifest adds or deletes and of those beside them. Errors as of `read_manifest`.
 
-    def _kept(self, path: str) -> ManifestColumns | None:
-        """A manifest that this process has decoded already and still holds."""
-        settings = self.file_io.cache
+        They are kept without the rest of the manifest, which expiry and orphan removal have no use for.
+        """
+        settings, path = self.file_io.cache, self.paths.manifest(meta.file_name)
         version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
-        return None if version is None else metadata_cache(settings).manifests.get(path, version)
+        kept, place = metadata_cache(settings).manifests, path + _NAMES
+        named: _Named | None = None if version is None else kept.get(place, version)
+        if named is None:
+            columns: ManifestColumns | None = None if version is None else kept.get(path, version)
+            if columns is None:
+                columns = decode_manifest(self._read(meta.file_name, meta.file_size), path)
+            named = _Named(columns.file_names, columns.file_size, columns.counts)
+            if version is not None and named.file_size <= settings.max_file_bytes:
+                kept.put(place, version, named, _NAMED_BYTES + named.names.nbytes)
+        check_size(meta.file_size, named.file_size, path)
+        meta.counts.check(named.counts, path)
+        return named.names
 
     def reading(self, snapshot: Snapshot, *, changes: bool = False) -> AbstractContextManager[None]:
         """Errors inside are `ExpiredError` if the snapshot is gone by then. `changes`: as of `unless_expired`."""

@@ -123,7 +123,7 @@ class Snapshots:
         return snapshot
 
     def _kept(self) -> RecentlyUsed:
-        return metadata_cache(self.file_io.cache).snapshots(self.paths.snapshot_folder())
+        return metadata_cache(self.file_io.cache).snapshots
 
     def latest(self) -> Snapshot | None:
         """The newest snapshot; looked up again if an expiry or rollback removes it meanwhile.

@@ -65,8 +65,46 @@ def environment(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     return {**os.environ, **own, "PYTHONPATH": str(FOLDER), **more}
 
 
-def command(name: str, *arguments: str) -> Sequence[str]:
-    return [str(Path(sys.executable).parent / name), *arguments, "-w", str(FOLDER / "workspace.yaml")]
+def _command(name: str, *arguments: str | Path) -> list[str]:
+    return [str(Path(sys.executable).parent / name), *map(str, arguments)]
+
+
+@contextmanager
+def _process(command: Sequence[str], variables: Mapping[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """One that ends with this process, interrupted at the end."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            env=variables,
+            cwd=FOLDER,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
+        )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@contextmanager
+def _code_server(folder: Path, variables: Mapping[str, str]) -> Iterator[Path]:
+    """A code server of its own, as a deployment has it; yields the workspace. A daemon would start one each minute."""
+    socket, workspace = folder / "code", folder / "workspace.yaml"
+    described = {"grpc_server": {"socket": str(socket), "location_name": "paimon_maintenance"}}
+    workspace.write_text(yaml.safe_dump({"load_from": [described]}))
+    code = ("-f", FOLDER / "definitions.py", "-d", FOLDER, "--location-name", "paimon_maintenance")
+    asked = _command("dagster", "api", "grpc-health-check", "--socket", socket)
+    with _process(_command("dagster", "api", "grpc", "--socket", socket, *code), variables, folder / "code.log") as it:
+        while subprocess.run(asked, env=variables, cwd=FOLDER, check=False, capture_output=True).returncode:
+            if it.poll() is not None:
+                raise SystemExit((folder / "code.log").read_text())
+        yield workspace
 
 
 @contextmanager
@@ -76,20 +114,8 @@ def _parent_of_runs(folder: Path, variables: Mapping[str, str]) -> Iterator[dict
         yield {}
         return
     address = str(folder / "runs")
-    with (folder / "runs.log").open("wb") as output:
-        process = subprocess.Popen(
-            parent.command(address),
-            env=variables,
-            cwd=FOLDER,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
-        )
-        try:
-            yield {parent.SOCKET_VARIABLE: address}
-        finally:
-            process.terminate()
-            process.wait(_STOP_SECONDS)
+    with _process(parent.command(address), variables, folder / "runs.log"):
+        yield {parent.SOCKET_VARIABLE: address}
 
 
 @contextmanager
@@ -97,23 +123,10 @@ def daemon(folder: Path, found: Mapping[str, str]) -> Iterator[None]:
     """Dagster's daemon, with compaction by sensor and expiry by schedule on; runs are forked, as by `make ui`."""
     switches = [("sensor", "start", "latest_snapshots"), ("schedule", "start", "daily_expiry")]
     variables = environment(folder, found)
-    for switch in switches:
-        subprocess.run(command("dagster", *switch), env=variables, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
-    with _parent_of_runs(folder, variables) as workers, (folder / "daemon.log").open("wb") as output:
-        process = subprocess.Popen(
-            command("dagster-daemon", "run"),
-            env={**variables, **workers},
-            cwd=FOLDER,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            preexec_fn=end_with_parent,  # noqa: PLW1509 - takes no lock
-        )
-        try:
+    with _parent_of_runs(folder, variables) as workers, _code_server(folder, variables) as workspace:
+        for switch in switches:
+            started = _command("dagster", *switch, "-w", workspace)
+            subprocess.run(started, env=variables, cwd=FOLDER, check=True, stdout=subprocess.DEVNULL)
+        command = _command("dagster-daemon", "run", "-w", workspace)
+        with _process(command, {**variables, **workers}, folder / "daemon.log"):
             yield
-        finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()

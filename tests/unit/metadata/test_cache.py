@@ -8,7 +8,7 @@ import pytest
 from maintenance.catalog import CatalogTable, open_catalog
 from maintenance.errors import PaimonError
 from maintenance.metadata import cache
-from maintenance.metadata.cache import MetadataCache, RecentlyUsed, metadata_cache
+from maintenance.metadata.cache import RecentlyUsed, metadata_cache
 from maintenance.options.catalog import CacheSettings
 from tests.tables import create_table, get_table, keyed, live_files, state
 
@@ -111,11 +111,12 @@ def test_the_newest_is_used_when_it_is_asked_for() -> None:
     assert [kept.newest(path) for path in "abc"] == [(1, "A"), None, (1, "C")]
 
 
-def test_snapshots_are_kept_for_each_table_used_lately(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_may_have_more_snapshots_kept_while_others_have_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MAX_TABLES", 2)
-    kept = MetadataCache(CacheSettings(), RecentlyUsed(1))
-    for folder in ("a", "b"):
-        kept.snapshots(folder).put(folder, 1, folder)
-    assert kept.snapshots("a").get("a", 1) == "a"
-    kept.snapshots("c")
-    assert [kept.snapshots(folder).get(folder, 1) for folder in "ab"] == ["a", None]
+    kept = cache.metadata_cache(CacheSettings(snapshots_per_table=3, max_file_bytes=7)).snapshots
+    for number in range(6):
+        kept.put(f"a/snapshot-{number}", 1, number)
+    kept.get("a/snapshot-0", 1)
+    kept.put("b/snapshot-1", 1, 1)
+    held = [number for number in range(6) if kept.get(f"a/snapshot-{number}", 1) is not None]
+    assert held == [0, 2, 3, 4, 5], "the one that was used longest ago made room"
