@@ -6,7 +6,7 @@ import dagster as dg
 
 from paimon_maintenance.assets.dagster_release import pool_name
 
-LATEST_SENSOR = "latest_snapshots"
+LATEST_SENSOR, RADAR_SENSOR = "latest_snapshots", "check_radar"
 PROOF_SENSOR = "foreign_compactions"
 PROVE = "prove"
 NIGHT_REPORT, NIGHT_OP = "night_report", "night"

@@ -52,7 +52,7 @@ from paimon_maintenance.sensors.telling import tell
 
 NAME = "alerts"
 INTERVAL_SECONDS = 30
-_WATCHED = (keys.LATEST_SENSOR, "check_radar", "partition_mirror", keys.PROOF_SENSOR)
+_WATCHED = (keys.LATEST_SENSOR, keys.RADAR_SENSOR, "partition_mirror", keys.PROOF_SENSOR)
 _SILENT_SECONDS = 900.0
 _RUNS_LOOKED_AT = 100
 _STEPS_LOOKED_AT = 1000

@@ -140,7 +140,7 @@ def radar_sensor(
     followed = FollowedTables(project, tables)
 
     @dg.sensor(
-        name="check_radar",
+        name=keys.RADAR_SENSOR,
         asset_selection=dg.AssetSelection.all(),
         minimum_interval_seconds=INTERVAL_SECONDS,
         default_status=dg.DefaultSensorStatus.RUNNING,

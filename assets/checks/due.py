@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import dagster as dg
@@ -23,6 +23,8 @@ from paimon_maintenance.assets import keys
 _IDLE = timedelta(days=1)
 # States of a sensor that somebody switched on; one that its definition alone switches on has no state of its own.
 _ON = ("RUNNING", "AUTOMATICALLY_RUNNING")
+# A sensor whose last tick is older does not tick any more: ticks come every half minute, and may take as long.
+_TICKS_WITHIN = timedelta(minutes=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +34,27 @@ class Automation:
     Attributes:
         compacts: the sensor that starts compactions. expires: the schedule of the expiry.
         on: names of all sensors and schedules that somebody has switched on.
+        judges: the sensor that judges each new snapshot, and shows what it finds, ticks.
     """
 
     compacts: bool = False
     expires: bool = False
     on: frozenset[str] = frozenset()
+    judges: bool = False
 
 
 def automation_of(instance: dg.DagsterInstance, location: str | None) -> Automation:
     """What is switched on. `location`: name of the code location; None = any."""
-    on = set()
+    on, judges = set(), False
+    since = (datetime.now(UTC) - _TICKS_WITHIN).timestamp()
     for state in instance.all_instigator_state():
         origin = state.origin.repository_origin.code_location_origin
-        if (location is None or origin.location_name == location) and state.status.value in _ON:
-            on.add(state.name)
-    return Automation(keys.LATEST_SENSOR in on, keys.EXPIRY_SCHEDULE in on, frozenset(on))
+        if location is None or origin.location_name == location:
+            if state.status.value in _ON:
+                on.add(state.name)
+            ticked = getattr(state.instigator_data, "last_tick_timestamp", None)
+            judges |= state.name == keys.RADAR_SENSOR and state.is_running and (ticked or 0.0) > since
+    return Automation(keys.LATEST_SENSOR in on, keys.EXPIRY_SCHEDULE in on, frozenset(on), judges)
 
 
 def location_of(run: dg.DagsterRun) -> str | None:

@@ -20,9 +20,9 @@ from maintenance.table.shape import TableShape, table_shape
 from maintenance.table.table import Table
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.closing import health_of, write_checks
-from paimon_maintenance.assets.checks.judging import TableHealth
+from paimon_maintenance.assets.checks.due import automation_of, location_of
 from paimon_maintenance.assets.pages.materialization import closing_page, data_version, materialization
-from paimon_maintenance.assets.pages.metadata import shape_numbers
+from paimon_maintenance.assets.pages.metadata import closing_metadata, shape_numbers
 from paimon_maintenance.assets.project.console_links import console_link
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import as_dagster_failure, refuse_if_cancelled
@@ -204,11 +204,16 @@ def observe_state(context: dg.OpExecutionContext, table: TableConfig, summary: R
     """The same for one of many tables whose rows are what they were: an observation, with the checks that turned.
 
     A materialisation would ask for every check again, which Dagster stores one by one: it takes longer than the work.
+    Where the sensor `check_radar` ticks, it judges the table soon and shows who holds its bytes, and the run does not.
     """
     catalog = context.resources.catalog
-    opened, shape, health = _seen(context, catalog, table, summary)
-    page = closing_page(context, catalog, table, opened, shape, summary, health)
-    write_checks(context, catalog, table, health, turned_only=True)
+    opened, shape = _kept(context, catalog, table, summary)
+    if _is_judged_soon(context):
+        page = closing_metadata(opened, shape, summary)
+    else:
+        health = health_of(context, catalog, table)
+        page = closing_page(context, catalog, table, opened, shape, summary, health)
+        write_checks(context, catalog, table, health, turned_only=True)
     _observe(context, table, f"After {', '.join(summary.steps)}.", page)
 
 
@@ -216,9 +221,13 @@ def report_changed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, shape: TableShape, operation: str
 ) -> None:
     """Report a table that a run over many has changed to its asset, as far as that needs no look at its files."""
-    page = {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)}
-    write_checks(context, catalog, table, turned_only=True)
-    _observe(context, table, f"After {operation}.", page)
+    if not _is_judged_soon(context):
+        write_checks(context, catalog, table, turned_only=True)
+    _observe(context, table, f"After {operation}.", {"snapshot": shape.snapshot_id or 0, **shape_numbers(shape)})
+
+
+def _is_judged_soon(context: dg.OpExecutionContext) -> bool:
+    return automation_of(context.instance, location_of(context.run)).judges
 
 
 def _observe(context: dg.OpExecutionContext, table: TableConfig, text: str, page: Mapping[str, Any]) -> None:
@@ -230,17 +239,18 @@ def _closed(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary
 ) -> tuple[dict[str, Any], str]:
     """Write the summary of a run into the history, and the table's checks; returns its page, and its data version."""
-    opened, shape, health = _seen(context, catalog, table, summary)
+    opened, shape = _kept(context, catalog, table, summary)
+    health = health_of(context, catalog, table)
     page = closing_page(context, catalog, table, opened, shape, summary, health)
     write_checks(context, catalog, table, health)
     return page, data_version(opened, shape.snapshot_id)
 
 
-def _seen(
+def _kept(
     context: dg.OpExecutionContext, catalog: PaimonCatalog, table: TableConfig, summary: RunSummary
-) -> tuple[Table, TableShape, TableHealth | None]:
+) -> tuple[Table, TableShape]:
     """A table as a run leaves it; the summary of the run is written into the history."""
     opened = catalog.get_table(table.identifier).of_run(context.run_id)
     shape = table_shape(opened)
     keep_summary(context, catalog, table.identifier, shape, summary)
-    return opened, shape, health_of(context, catalog, table)
+    return opened, shape

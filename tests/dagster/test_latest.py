@@ -8,6 +8,7 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 import pytest
+from dagster._core.scheduler.instigation import SensorInstigatorData
 
 from maintenance.catalog import CatalogTable
 from maintenance.format.metadata.snapshot_identity import SnapshotIdentity
@@ -24,7 +25,7 @@ from paimon_maintenance.definitions import build_definitions
 from paimon_maintenance.sensors import latest
 from paimon_maintenance.sensors.cursor import Cursor, Trouble
 from paimon_maintenance.sensors.latest import NewestState, cursor_of, due, in_progress
-from tests.dagster.conftest import checks_of, definitions_of, evaluate
+from tests.dagster.conftest import checks_of, definitions_of, evaluate, switch_on
 from tests.foreign_commits import foreign_compaction, foreign_write, store
 from tests.tables import create_table, live
 
@@ -438,3 +439,20 @@ def test_lines_of_a_table_in_a_shared_run_are_written_every_few_seconds(
     events = [event.user_message for event in instance.all_logs(done.run_id) if event.user_message[:6] == "db.t1:"]
     assert (len(events) == 1) == (seconds > 0)
     assert sum(len(event.splitlines()) - 1 for event in events) > 1, "each line is written once"
+
+
+def test_a_shared_run_leaves_the_checks_to_the_radar_while_that_ticks(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    job = build_definitions(many_small(tmp_path)).resolve_job_def(keys.COMPACT_SMALL)
+    switch_on(instance, keys.RADAR_SENSOR)
+    events = {}
+    for name, ticked in (("db.t1", time.time()), ("db.t2", time.time() - 600.0)):
+        (state,) = [state for state in instance.all_instigator_state() if state.name == keys.RADAR_SENSOR]
+        instance.update_instigator_state(state.with_data(SensorInstigatorData(ticked)))
+        done = job.execute_in_process({"ops": {"small_tables": {"config": {"tables": [name]}}}}, instance=instance)
+        events[name] = [event.event_type_value for event in done.all_events]
+        (record,) = instance.fetch_observations(keys.asset_key(name), limit=1).records
+        assert record.asset_observation is not None
+        assert record.asset_observation.metadata["snapshot"].value == 4
+    assert [name for name, types in events.items() if "ASSET_CHECK_EVALUATION" in types] == ["db.t2"]
