@@ -235,7 +235,7 @@ def _is_judged_soon(context: dg.OpExecutionContext) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def _judges(instance: dg.DagsterInstance, location: str | None, _run: str, _asked: int) -> bool:
-    """Whether `check_radar` ticks. It is asked once a minute: the states of sensors hold what they know of each table."""
+    """Whether `check_radar` ticks. Asked once a minute: the states of sensors hold what they know of each table."""
     return automation_of(instance, location).judges
 
 
