@@ -46,6 +46,7 @@ from paimon_maintenance.assets.project.table_of_run import (
 )
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.pauses import UNFINISHED, pausing
+from paimon_maintenance.assets.steps.any_table import SMALL_BYTES
 from paimon_maintenance.sensors.cursor import Cursor, snapshot_text
 from paimon_maintenance.sensors.hints import HINTS
 from paimon_maintenance.sensors.turns import Turn, Turns, unread
@@ -55,8 +56,8 @@ INTERVAL_SECONDS = 30
 _REQUESTS = 100
 _ATTEMPTS = 3
 _FAILED = "its last compactions failed, the next one waits"
-# Up to so many small tables each get a run; more share as many runs, up to so many in each. Small: of so many bytes.
-_ALONE, _SMALL_BYTES, _TOGETHER = 4, 64 << 20, 20
+# Up to so many small tables each get a run; more share as many runs, up to so many in each.
+_ALONE, _TOGETHER = 4, 20
 _RUNS_LOOKED_AT = 10
 
 
@@ -208,7 +209,7 @@ def _small(
     over_many = instance.get_runs(dg.RunsFilter(job_name=keys.COMPACT_SMALL), limit=_RUNS_LOOKED_AT)
     failed = {name for run in over_many for name in _failed_in(run)}
     alike = [table.identifier for table in tables if not table.spark_options and table.identifier not in failed]
-    small = [name for name in alike if states[name].full is None and states[name].bytes <= _SMALL_BYTES]
+    small = [name for name in alike if states[name].full is None and states[name].bytes <= SMALL_BYTES]
     return small if len(small) > _ALONE else ()
 
 

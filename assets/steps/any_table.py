@@ -7,7 +7,7 @@ apply to the table says so and passes on. An op's pool is fixed, so the pool of 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import dagster as dg
@@ -16,10 +16,12 @@ from pydantic import Field
 from maintenance.errors import PaimonError
 from maintenance.project.config import TableConfig
 from maintenance.spark.errors import as_paimon_error
+from maintenance.table.shape import table_shape
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.checks.long_checks import LONG_CHECKS, LongCheck
 from paimon_maintenance.assets.dagster_release import InstanceConcurrencyContext, of_partition
 from paimon_maintenance.assets.project.table_of_run import FAILED_TABLES, TABLE, failed_tables_of
+from paimon_maintenance.assets.resources.catalog import PaimonCatalog
 from paimon_maintenance.assets.runs.failures import (
     as_dagster_failure,
     check_parts,
@@ -33,6 +35,8 @@ from paimon_maintenance.assets.steps.config import TablesConfig
 from paimon_maintenance.assets.steps.ops import BEFORE, ChainOp, failing, known_table, matching_tables, observe_state
 from paimon_maintenance.assets.steps.step import Step, run_step
 
+SMALL_BYTES = 64 << 20
+"""Tables of up to so many bytes share runs, which compact them in their own process: Spark takes longer to begin."""
 _POLL_SECONDS = 0.5
 _LINES_SECONDS = 5.0
 
@@ -161,11 +165,13 @@ def _taken(
     quiet = _OfOneTable(context, table)
     try:
         with holding(context, table):
+            # An expiry asks for Spark only where there is enough to share.
+            is_small = action == "compact" and _bytes_of(catalog, table) <= SMALL_BYTES
             for step in steps:
                 if applies(step, table):
                     config = step.config(dry_run=dry_run or summary.is_dry)
                     work = step.work(cast("dg.OpExecutionContext", quiet), table, config)
-                    summary = run_step(step, work, summary)
+                    summary = run_step(step, replace(work, spark=None) if is_small else work, summary)
                     has_news |= not all(step.operation.shown(report).nothing_to_do for report in work.reports)
             if has_news and not summary.is_dry:
                 observe_state(context, table, summary)
@@ -177,6 +183,10 @@ def _taken(
     finally:
         quiet.log.tell()
     return None
+
+
+def _bytes_of(catalog: PaimonCatalog, table: TableConfig) -> int:
+    return table_shape(catalog.get_table(table.identifier)).bytes
 
 
 def _chosen(context: dg.OpExecutionContext, table: TableConfig, _: RunSummary) -> dg.Output[RunSummary]:

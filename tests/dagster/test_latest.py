@@ -19,6 +19,7 @@ from maintenance.types.arrow import arrow_type
 from paimon_maintenance.assets import keys
 from paimon_maintenance.assets.project.scope import tables_of
 from paimon_maintenance.assets.resources.catalog import PaimonCatalog
+from paimon_maintenance.assets.resources.spark import Spark
 from paimon_maintenance.assets.runs.pauses import pausing
 from paimon_maintenance.assets.steps import any_table
 from paimon_maintenance.definitions import build_definitions
@@ -423,7 +424,7 @@ def test_large_tables_do_not_share_a_run(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = many_small(tmp_path)
-    monkeypatch.setattr(latest, "_SMALL_BYTES", 10)
+    monkeypatch.setattr(latest, "SMALL_BYTES", 10)
     jobs = {request.job_name for request in tick(project, instance).run_requests}
     assert jobs == {f"compact_db_t{number}" for number in range(6)}
 
@@ -456,3 +457,17 @@ def test_a_shared_run_leaves_the_checks_to_the_radar_while_that_ticks(
         assert record.asset_observation is not None
         assert record.asset_observation.metadata["snapshot"].value == 4
     assert [name for name, types in events.items() if "ASSET_CHECK_EVALUATION" in types] == ["db.t2"]
+
+
+def test_a_shared_run_compacts_small_tables_without_spark(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = many_small(tmp_path)
+    job = build_definitions(project).resolve_job_def(keys.COMPACT_SMALL)
+    asked: list[str] = []
+    monkeypatch.setattr(Spark, "session", lambda _: asked.append("Spark"))
+    for name, small_bytes in (("db.t1", 64 << 20), ("db.t2", 10)):
+        monkeypatch.setattr(any_table, "SMALL_BYTES", small_bytes)
+        job.execute_in_process({"ops": {"small_tables": {"config": {"tables": [name]}}}}, instance=instance)
+        assert bool(asked) == (name == "db.t2")
+        assert len(live(PaimonCatalog(warehouse=project.warehouse).get_table(name))) == 1
