@@ -56,8 +56,9 @@ INTERVAL_SECONDS = 30
 _REQUESTS = 100
 _ATTEMPTS = 3
 _FAILED = "its last compactions failed, the next one waits"
-# Up to so many small tables each get a run; more share as many runs, up to so many in each.
-_ALONE, _TOGETHER = 4, 20
+# Up to so many small tables each get a run; more share as many runs at most, each of so many tables if there are as
+# many, and never of more: to start and end a run takes as long as to compact several of them.
+_ALONE, _WORTH_A_RUN, _TOGETHER = 4, 5, 20
 _RUNS_LOOKED_AT = 10
 
 
@@ -181,7 +182,7 @@ def latest_sensor(
         return dg.SensorResult(
             run_requests=[
                 *(_request(described[table], due_tables[table]) for table in chosen if table not in small),
-                *(_request_of(some, due_tables) for some in _shares(small)),
+                *(_request_of(some, due_tables) for some in shares(small)),
             ],
             skip_reason=None if chosen else _silence(turn, busy, paused),
             cursor=turn.cursor(judged).serialize(),
@@ -220,9 +221,11 @@ def _failed_in(run: dg.DagsterRun) -> Sequence[str]:
     return sorted(small_tables_of(run)) if run.status == dg.DagsterRunStatus.FAILURE else ()
 
 
-def _shares(tables: Sequence[str]) -> Sequence[Sequence[str]]:
-    size = min(_TOGETHER, -(-len(tables) // _ALONE))
-    return [tables[start : start + size] for start in range(0, len(tables), size)] if tables else []
+def shares(tables: Sequence[str]) -> Sequence[Sequence[str]]:
+    """The tables of each shared run."""
+    runs = min(_ALONE, -(-len(tables) // _WORTH_A_RUN))
+    size = min(_TOGETHER, -(-len(tables) // runs)) if runs else 1
+    return [tables[start : start + size] for start in range(0, len(tables), size)]
 
 
 def _request_of(tables: Sequence[str], states: Mapping[str, NewestState]) -> dg.RunRequest:

@@ -374,9 +374,7 @@ def test_many_small_tables_that_are_due_share_a_run_which_compacts_each(
     assert alone.job_name == "compact_db_t0", "its Spark has settings of its own"
     names = [f"db.t{number}" for number in range(1, 6)]
     assert {request.job_name for request in shared} == {"compact_small_tables"}
-    assert [request.run_config["ops"]["small_tables"]["config"]["tables"] for request in shared] == [
-        ["db.t1", "db.t2"], ["db.t3", "db.t4"], ["db.t5"],
-    ]  # fmt: skip
+    assert [request.run_config["ops"]["small_tables"]["config"]["tables"] for request in shared] == [names]
     assert len({request.run_key for request in shared}) == len(shared)
     config = {"ops": {"small_tables": {"config": {"tables": names}}}}
     definitions = build_definitions(project)
@@ -471,3 +469,15 @@ def test_a_shared_run_compacts_small_tables_without_spark(
         job.execute_in_process({"ops": {"small_tables": {"config": {"tables": [name]}}}}, instance=instance)
         assert bool(asked) == (name == "db.t2")
         assert len(live(PaimonCatalog(warehouse=project.warehouse).get_table(name))) == 1
+
+
+@pytest.mark.parametrize(
+    ("due", "sizes"),
+    [(0, []), (5, [5]), (6, [3, 3]), (11, [4, 4, 3]), (20, [5] * 4), (80, [20] * 4), (81, [20] * 4 + [1])],
+    ids=str,
+)
+def test_a_shared_run_has_five_to_twenty_tables_if_there_are_as_many(due: int, sizes: list[int]) -> None:
+    names = [f"db.t{number}" for number in range(due)]
+    shares = latest.shares(names)
+    assert [len(share) for share in shares] == sizes
+    assert [name for share in shares for name in share] == names
