@@ -33,7 +33,8 @@ from tests.soak.memory import growth, is_flat, memory_now
 from tests.soak.workload import model, names, note
 from tests.tables import data_files, files_on_disk
 
-SAMPLE_SECONDS = 5.0
+# A sample looks at every table, so a long soak takes fewer.
+_SAMPLE_SECONDS, _SAMPLES = 5.0, 120
 _DRAIN_SECONDS, _DRAIN_OF_TABLE = 600.0, 60.0
 _MIB = 2**20
 # Shorter ones end before caches and the JVM have their size, so memory is told, not judged.
@@ -59,6 +60,11 @@ class Load:
     def commits(self) -> int:
         """To each table."""
         return max(1, int(self.seconds * self.rate / self.tables))
+
+    @property
+    def sample_seconds(self) -> float:
+        """Between two samples."""
+        return max(_SAMPLE_SECONDS, self.seconds / _SAMPLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ def soak(
         try:
             while writer.poll() is None:
                 watch.sample()
-                time.sleep(SAMPLE_SECONDS)
+                time.sleep(load.sample_seconds)
             summary_text, _ = writer.communicate()
         finally:
             writer.kill()
@@ -206,7 +212,7 @@ class _Watch:
 def _wait_for_maintenance(instance: dg.DagsterInstance, watch: _Watch, outcome: Outcome, limit: float) -> None:
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
-        time.sleep(SAMPLE_SECONDS)
+        time.sleep(_SAMPLE_SECONDS)
         watch.sample()
         last = outcome.samples[-1]
         if last.sorted_runs < TRIGGER and last.snapshots <= RETAINED + 2 and not _unfinished(instance):
