@@ -87,5 +87,6 @@ def _same(
         for name in compared:
             column = rows.column(name).combine_chunks()
             pair = column.take(pa.array(left)), column.take(pa.array(right))
-            same &= same_values(*pair) | unchanged_values(*pair) if deduplicated else same_values(*pair)
+            equal = same_values(*pair, maps_in_order=False)
+            same &= equal | unchanged_values(*pair) if deduplicated else equal
     return same

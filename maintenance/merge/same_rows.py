@@ -1,9 +1,13 @@
 """Whether values are the same, bit by bit, and whether a change leaves them as they were, as Paimon judges that.
 
-The second is the rule of `changelog-producer.row-deduplicate`, by Paimon's generated `RecordEqualiser`: 0.0 is -0.0 and
+A map has no order, but its entries have one in most files: whether that counts is for the caller to say. The second is
+the rule of `changelog-producer.row-deduplicate`, by Paimon's generated `RecordEqualiser`: 0.0 is -0.0 and
 NaN is no NaN; a null in an array or as the value of a map is never the same as another one; numbers, dates and times as
 values of a map are objects there, of which only those from -128 to 127 are one for all.
 """
+
+from enum import Enum
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +19,21 @@ from maintenance.types.lists import elements, lengths, valid
 _FEWEST, _MOST = -128, 127
 
 
-def same_values(left: pa.Array, right: pa.Array) -> np.ndarray:
+class _Rule(Enum):
+    """What is the same: all bits, in their order; all values, maps in any order; what Paimon takes for it."""
+
+    BITS = "bits"
+    VALUES = "values"
+    PAIMON = "paimon"
+
+
+def same_values(left: pa.Array, right: pa.Array, *, maps_in_order: bool = True) -> np.ndarray:
     """True where two columns of one type hold the same: null is null, NaN is NaN, 0.0 is not -0.0.
 
-    Args: `left`, `right`: n values each. Returns: bool, shape (n,).
+    Args: `left`, `right`: n values each; `maps_in_order`: a map with the same entries in another order is another one.
+    Returns: bool, shape (n,).
     """
-    return _same(left, right, for_paimon=False)
+    return _same(left, right, _Rule.BITS if maps_in_order else _Rule.VALUES)
 
 
 def unchanged_values(left: pa.Array, right: pa.Array) -> np.ndarray:
@@ -29,29 +42,29 @@ def unchanged_values(left: pa.Array, right: pa.Array) -> np.ndarray:
     Args: `left`, `right`: n values each, of one type. Returns: bool, shape (n,).
     Source: Java `EqualiserCodeGenerator` and `ScalarOperatorGens`.
     """
-    return _same(left, right, for_paimon=True)
+    return _same(left, right, _Rule.PAIMON)
 
 
-def _same(left: pa.Array, right: pa.Array, *, for_paimon: bool) -> np.ndarray:
+def _same(left: pa.Array, right: pa.Array, rule: _Rule) -> np.ndarray:
     left_valid, right_valid = valid(left), valid(right)
     both = left_valid & right_valid
-    return np.where(both, _same_content(left, right, both, for_paimon=for_paimon), left_valid == right_valid)
+    return np.where(both, _same_content(left, right, both, rule), left_valid == right_valid)
 
 
-def _same_content(left: pa.Array, right: pa.Array, both: np.ndarray, *, for_paimon: bool) -> np.ndarray:
+def _same_content(left: pa.Array, right: pa.Array, both: np.ndarray, rule: _Rule) -> np.ndarray:
     """The same where both values are there; elsewhere anything."""
     kind = left.type
     if pa.types.is_struct(kind):
         same = np.ones(len(left), bool)
         for number in range(kind.num_fields):
-            same &= _same(pc.struct_field(left, number), pc.struct_field(right, number), for_paimon=for_paimon)
+            same &= _same(pc.struct_field(left, number), pc.struct_field(right, number), rule)
         return same
     if pa.types.is_fixed_size_list(kind):
         kind = pa.list_(kind.value_type)
         left, right = left.cast(kind), right.cast(kind)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind):
-        return _same_lists(left, right, both, for_paimon=for_paimon)
-    if pa.types.is_floating(kind) and not for_paimon:
+        return _same_lists(left, right, both, rule)
+    if pa.types.is_floating(kind) and rule is not _Rule.PAIMON:
         bits = pa.int64() if kind.bit_width == 64 else pa.int32() if kind.bit_width == 32 else pa.int16()
         left, right = _canonical(left).view(bits), _canonical(right).view(bits)
     is_equal: np.ndarray = pc.fill_null(pc.equal(left, right), False).to_numpy(zero_copy_only=False)
@@ -64,18 +77,17 @@ def _canonical(values: pa.Array) -> pa.Array:
     return pc.if_else(pc.is_nan(values), nan, values)
 
 
-def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray, *, for_paimon: bool) -> np.ndarray:
-    """Lists and maps: as long as one another, and element by element the same; for Paimon maps in any order."""
+def _same_lists(left: pa.Array, right: pa.Array, both: np.ndarray, rule: _Rule) -> np.ndarray:
+    """Lists and maps: as long as one another, and element by element the same."""
     counts = lengths(left)
     same = np.asarray(both & (counts == lengths(right)))
     rows = np.flatnonzero(same & (counts > 0))
     if len(rows):
         counts, chosen = counts[rows], pa.array(rows)
         left, right = left.take(chosen), right.take(chosen)
-        if for_paimon:
-            held = _unchanged_elements(_entries_of(left, counts), _entries_of(right, counts), left.type)
-        else:
-            held = same_values(elements(left), elements(right))
+        unpacked = elements if rule is _Rule.BITS else partial(_entries_of, counts=counts)
+        inner = unpacked(left), unpacked(right)
+        held = _unchanged_elements(*inner, left.type) if rule is _Rule.PAIMON else _same(*inner, rule)
         same[rows] = np.logical_and.reduceat(held, np.concatenate(([0], np.cumsum(counts)[:-1])))
     return same
 
@@ -91,7 +103,7 @@ def _unchanged_elements(left: pa.Array, right: pa.Array, of: pa.DataType) -> np.
 
 def _same_and_there(left: pa.Array, right: pa.Array) -> np.ndarray:
     both = valid(left) & valid(right)
-    same: np.ndarray = both & _same_content(left, right, both, for_paimon=True)
+    same: np.ndarray = both & _same_content(left, right, both, _Rule.PAIMON)
     return same
 
 

@@ -1,10 +1,11 @@
 """Hashes of rows, and digests of sets of rows that do not depend on their order.
 
 A value becomes a *word* of 64 bits: numbers their own (floats their bits, with one NaN of all there are and two zeros,
-as Java has it), texts and bytes a hash, nested values a hash of what they hold with its places, null a constant. A
-row's hash binds the words of its columns to one another, each column with a factor of its own. A digest is the sum of
-the hashes in two lanes, so rows may come in any order and in any number of parts; a row that is lost, doubled or
-changed shows but for a chance of 2^-64. Words and hashes hold within one version of this program.
+as Java has it), texts and bytes a hash, nested values a hash of what they hold with its places, maps one of their
+entries in any order (Java's Avro reader gives them in another one than the file has), null a constant. A row's hash
+binds the words of its columns to one another, each column with a factor of its own. A digest is the sum of the hashes
+in two lanes, so rows may come in any order and in any number of parts; a row that is lost, doubled or changed shows but
+for a chance of 2^-64. Words and hashes hold within one version of this program.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -159,8 +160,7 @@ def _factor(place: int) -> np.uint64:
 def column_words(column: pa.ChunkedArray | pa.Array, *, of_changes: bool = False) -> np.ndarray:
     """The word of each value. uint64, shape (n,); not to be written to.
 
-    Args: `of_changes`: 0.0 has the word of -0.0, and the order of a map's entries does not count, as where Paimon
-        looks for changes.
+    Args: `of_changes`: 0.0 has the word of -0.0, as where Paimon looks for changes.
     """
     if isinstance(column, pa.ChunkedArray):
         if column.num_chunks != 1:
@@ -175,7 +175,7 @@ def column_words(column: pa.ChunkedArray | pa.Array, *, of_changes: bool = False
 
 def _is_loose(kind: pa.DataType) -> bool:
     """Whether values of a type may have one word where Paimon looks for changes, though they differ."""
-    if pa.types.is_map(kind) or pa.types.is_floating(kind):
+    if pa.types.is_floating(kind):
         return True
     return any(_is_loose(kind.field(number).type) for number in range(kind.num_fields))
 
@@ -263,7 +263,7 @@ def _float_bits(values: np.ndarray) -> np.ndarray:
 
 
 def _list_words(column: pa.Array, *, of_changes: bool) -> np.ndarray:
-    """Of lists and maps: what they hold, each with its place, and how much it is."""
+    """Of lists and maps: what they hold, in lists each with its place, and how much it is."""
     words = np.full(len(column), mixed(np.zeros(1, _U64))[0])
     length = lengths(column)
     rows = np.flatnonzero(length)
@@ -272,7 +272,7 @@ def _list_words(column: pa.Array, *, of_changes: bool) -> np.ndarray:
         counts = length[rows]
         starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         place = np.arange(len(inner)) - np.repeat(starts, counts)
-        if of_changes and pa.types.is_map(column.type):
+        if pa.types.is_map(column.type):
             place[:] = 0
         hashed = mixed(combined([column_words(inner, of_changes=of_changes), place.astype(_U64)], (0, 1)))
         words[rows] = mixed(np.add.reduceat(hashed, starts) + counts.astype(_U64) * _ODD)

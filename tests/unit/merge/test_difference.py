@@ -91,3 +91,12 @@ def test_values_are_the_same_as_their_texts(data_type: pa.DataType, data: st.Dat
     actual = same_values(left, right)
     assert actual.dtype == np.bool_
     assert actual.tolist() == expected
+
+
+def test_maps_in_another_order_are_the_same_if_asked_for() -> None:
+    left, right = (pa.array([[("x", entries)]], pa.map_(pa.string(), pa.map_(pa.string(), pa.int32()))) for entries in (
+        [("a", 1), ("b", None)], [("b", None), ("a", 1)],
+    ))  # fmt: skip
+    assert same_values(left, right).tolist() == [False]
+    assert same_values(left, right, maps_in_order=False).tolist() == [True]
+    assert same_values(left, pa.array([[("x", [("a", 1)])]], left.type), maps_in_order=False).tolist() == [False]
