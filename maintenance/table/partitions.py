@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from maintenance.format.metadata.manifest import ManifestEntry
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.expired import reads_again
 from maintenance.metadata.partition_names import PartitionNames, Spec
@@ -16,6 +18,12 @@ def live_partitions(table: TableHandle) -> list[bytes]:
     snapshot = table.latest_snapshot()
     entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
     return list(dict.fromkeys(entry.partition for entry in entries))
+
+
+def entries_in_buckets(table: TableHandle, snapshot: Snapshot | None) -> list[ManifestEntry]:
+    """The live entries of a snapshot without rows that wait for their buckets, as Paimon lists files and partitions."""
+    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+    return [entry for entry in entries if entry.bucket >= 0] if table.options.is_postponed else entries
 
 
 def readable_partitions(table: TableHandle) -> list[bytes]:

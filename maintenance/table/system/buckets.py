@@ -1,4 +1,4 @@
-"""`t$buckets` and `t$partitions`: sums over live files."""
+"""`t$buckets` and `t$partitions`: sums over live files, the latter without those that wait for their buckets."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.table.other_branches import seen_branches
+from maintenance.table.partitions import entries_in_buckets
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table
@@ -23,10 +24,9 @@ class _Sums:
     last_update: int | None
 
 
-def _grouped(table: Table, key: Callable[[ManifestEntry], K]) -> dict[K, list[ManifestEntry]]:
-    _, snapshot = table.travelled()
+def _grouped(entries: Sequence[ManifestEntry], key: Callable[[ManifestEntry], K]) -> dict[K, list[ManifestEntry]]:
     groups: dict[K, list[ManifestEntry]] = {}
-    for entry in [] if snapshot is None else table.manifests.live_entries(snapshot):
+    for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
     return groups
 
@@ -42,7 +42,9 @@ def _sums(entries: Sequence[ManifestEntry]) -> _Sums:
 
 def _bucket_rows(table: Table) -> list[tuple[object, ...]]:
     fields = table.schema.partition_fields
-    groups = _grouped(table, lambda entry: (entry.partition, entry.bucket))
+    _, snapshot = table.travelled()
+    entries = [] if snapshot is None else table.manifests.live_entries(snapshot)
+    groups = _grouped(entries, lambda entry: (entry.partition, entry.bucket))
     summed = {key: _sums(entries) for key, entries in groups.items()}
     return [(braces(p, fields), b, s.rows, s.size, s.files, s.last_update) for (p, b), s in summed.items()]
 
@@ -58,7 +60,8 @@ def _partitions_of_branch(table: Table) -> dict[bytes, tuple[object, ...]]:
     rows: dict[bytes, tuple[object, ...]] = {}
     paths = replace(table.paths, legacy_partition_name=False)
     deleted = _deleted_rows(table)
-    for partition, entries in _grouped(table, lambda entry: entry.partition).items():
+    seen = entries_in_buckets(table, table.travelled()[1])
+    for partition, entries in _grouped(seen, lambda entry: entry.partition).items():
         s = _sums(entries)
         # Unlike directories, this table always shows values cast to text: dates as dates.
         spec = "/".join(f"{name}={text}" for name, text in paths.spec_of(partition).items())

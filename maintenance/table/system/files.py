@@ -1,4 +1,4 @@
-"""`t$files` and `t$file_key_ranges`: one row for each live data file."""
+"""`t$files` and `t$file_key_ranges`: one row for each live data file, but for those that wait for their buckets."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from maintenance.format.metadata.data_file import DataFileMeta, FileSource, writ
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SYSTEM_FIELDS
 from maintenance.metadata.zone import local_zone
+from maintenance.table.partitions import entries_in_buckets
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.system.text import braces, brackets, internal_text, named
 from maintenance.table.table import Table
@@ -24,7 +25,7 @@ def _rows(table: Table) -> list[tuple[object, ...]]:
         return []
     schemas: dict[int, TableSchema] = {}
     rows: list[tuple[object, ...]] = []
-    for entry in table.manifests.live_entries(snapshot):
+    for entry in entries_in_buckets(table, snapshot):
         file = entry.file
         if file.schema_id not in schemas:
             schemas[file.schema_id] = table.schemas.get(file.schema_id)

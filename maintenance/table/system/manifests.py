@@ -3,7 +3,9 @@
 import pyarrow as pa
 
 from maintenance.format.metadata.index_manifest import GlobalIndexMeta
+from maintenance.format.metadata.manifest_list import ManifestFileMeta
 from maintenance.format.metadata.schema import TableSchema
+from maintenance.format.metadata.snapshot import Snapshot
 from maintenance.table.system.system_table import SystemTable, required
 from maintenance.table.system.text import braces
 from maintenance.table.table import Table
@@ -12,6 +14,7 @@ from maintenance.table.table import Table
 def _manifests(table: Table) -> list[tuple[object, ...]]:
     travelled, snapshot = table.travelled()
     fields = travelled.schema.partition_fields
+    metas = [] if snapshot is None else [*table.manifests.data_manifests(snapshot), *_changelog(table, snapshot)]
     return [
         (
             meta.file_name,
@@ -24,8 +27,14 @@ def _manifests(table: Table) -> list[tuple[object, ...]]:
             meta.min_row_id,
             meta.max_row_id,
         )
-        for meta in ([] if snapshot is None else table.manifests.data_manifests(snapshot))
+        for meta in metas
     ]
+
+
+def _changelog(table: Table, snapshot: Snapshot) -> list[ManifestFileMeta]:
+    """The manifests of a snapshot's changelog, which goes with the snapshot though a tag keeps its rows."""
+    there = table.snapshots.exists(snapshot.id) or table.changelogs.find(snapshot.id) is not None
+    return table.manifests.changelog_manifests(snapshot) if there else []
 
 
 def _indexes(table: Table) -> list[tuple[object, ...]]:
