@@ -143,11 +143,13 @@ class DataFormat:
     Attributes:
         prepare_writer: checks that a file with these columns and settings can be written, and returns what opens one.
             Raises OptionError, UnsupportedError.
+        keeps_long_decimals: a sum with more digits than its type has can be read again; else it is null.
     """
 
     name: str
     open_reader: OpenReader
     prepare_writer: Callable[[Sequence[DataField], FileSettings], OpenWriter]
+    keeps_long_decimals: bool = True
 
 
 def is_of_storage(error: Exception) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
+from maintenance.format.bytes.decimals import null_where_too_long
 from maintenance.format.data_formats import data_format
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
@@ -84,6 +85,7 @@ class RollingFileWriter:
         self._settings = replace(settings, threads=context.threads)
         # What may refuse the table's options or columns comes before a file is there.
         file_format = data_format(self._settings.format, f"table {context.name}")
+        self._keeps_long_decimals = file_format.keeps_long_decimals
         self._open_format = file_format.prepare_writer(context.file_fields, self._settings)
         compacted = place.changelog or place.source == FileSource.COMPACT
         self._max_rows = None if compacted else max_file_rows(context.model)
@@ -129,6 +131,8 @@ class RollingFileWriter:
 
     def _write_group(self, rows: pa.Table) -> None:
         """Write rows to the open file, or to several when there is a limit to a file's rows."""
+        if not self._keeps_long_decimals:
+            rows = _without_long_decimals(rows)
         while rows.num_rows:
             if self._open is None:
                 extension = f"{self._kind}{self._settings.format}"
@@ -191,6 +195,13 @@ class RollingFileWriter:
             self._sequence = file.max_sequence_number + 1
             self._files += [file, *self._open.apart()]
             self._open = None
+
+
+def _without_long_decimals(rows: pa.Table) -> pa.Table:
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_decimal(field.type):
+            rows = rows.set_column(place, field, null_where_too_long(rows.column(place)))
+    return rows
 
 
 class _OpenFile:

@@ -19,7 +19,7 @@ from maintenance.errors import RESTORE, CorruptFileError, PaimonError, Unsupport
 from maintenance.format.avro.codec import AVRO_CODECS, codec_of
 from maintenance.format.avro.columns import block_ends, encode_rows
 from maintenance.format.avro.container import NAMESPACE, AvroFile, container_block, container_header
-from maintenance.format.bytes.decimals import decimals_of_digits
+from maintenance.format.bytes.decimals import decimals_of_digits, null_where_too_long
 from maintenance.format.data_format import (
     EVERY_ROW,
     DataFormat,
@@ -257,7 +257,7 @@ def _natural(array: pa.Array, data_type: DataType) -> pa.Array:
         case "DATE" | "TIME":
             return array.cast(target)
         case "DECIMAL":
-            return decimals_of_digits(array, target)
+            return null_where_too_long(decimals_of_digits(array, target))
         case "ARRAY" | "VECTOR":
             assert data_type.element is not None
             return rebuilt(array, target, [_natural(array.values, data_type.element)])
@@ -281,4 +281,4 @@ def _open_reader(
     return _AvroReader(source, path)
 
 
-AVRO = DataFormat("avro", _open_reader, _prepare_writer)
+AVRO = DataFormat("avro", _open_reader, _prepare_writer, keeps_long_decimals=False)

@@ -1,7 +1,15 @@
 """Decimals as the shortest two's complement of their digits, most significant byte first: Java's `BigInteger`."""
 
+from decimal import Decimal
+from typing import TypeVar
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from maintenance.types.row_hash import SHORT_DECIMAL
+
+Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 _WIDTH = 16
 
@@ -34,3 +42,21 @@ def decimals_of_digits(array: pa.Array, target: pa.DataType) -> pa.Array:
         there = np.flatnonzero(lengths > place)
         words[there, place] = content[starts[there] + lengths[there] - 1 - place]
     return pa.Array.from_buffers(target, len(array), [array.buffers()[0], pa.py_buffer(words)])
+
+
+def null_where_too_long(column: Column) -> Column:
+    """Decimals, those with more digits than their type has as null: sums of up to 18 digits may have more.
+
+    Paimon writes them so to ORC files, and reads them so out of Avro files. Source: Java `Decimal.fromBigDecimal`.
+    """
+    kind = column.type
+    if kind.precision > SHORT_DECIMAL:
+        return column
+    most = Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+    ends = pc.min_max(column).as_py()
+    if ends["min"] is None or (ends["max"] <= most and ends["min"] >= -most):
+        return column
+    high, low = pa.scalar(most, kind), pa.scalar(-most, kind)
+    return pc.if_else(
+        pc.and_(pc.less_equal(column, high), pc.greater_equal(column, low)), column, pa.scalar(None, kind)
+    )

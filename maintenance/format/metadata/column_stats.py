@@ -10,6 +10,7 @@ and for others. Source: metadata section 5.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -74,9 +75,17 @@ def _collected(column: pa.Array | pa.ChunkedArray, data_type: DataType, mode: St
         return replace(counted, bounded=False)
     bounds = pc.min_max(column)
     low, high = (values_of_arrow(pa.array([bounds[end]], column.type))[0] for end in ("min", "max"))
+    if data_type.root == "DECIMAL" and not all(_fits(bound, data_type) for bound in (low, high)):
+        return replace(counted, bounded=False)
     if is_float:
         low, high = (-0.0 if low == 0 else low), (0.0 if high == 0 else high)
     return replace(counted, min=low, max=high)
+
+
+def _fits(value: Value, data_type: DataType) -> bool:
+    """Whether a decimal has no more digits than its type: a sum of short ones may have more."""
+    assert isinstance(value, Decimal)
+    return len(value.as_tuple().digits) <= (data_type.precision or 0)
 
 
 def merge_stats(left: Sequence[CollectedStats], right: Sequence[CollectedStats]) -> tuple[CollectedStats, ...]:

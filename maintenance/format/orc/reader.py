@@ -180,4 +180,4 @@ def _open_reader(
     return _OrcReader(source, path, options)
 
 
-ORC = DataFormat("orc", _open_reader, prepare_writer)
+ORC = DataFormat("orc", _open_reader, prepare_writer, keeps_long_decimals=False)
