@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from maintenance.errors import DataError
-from maintenance.format.plain.texts import texts_of, typed
+from maintenance.format.plain.texts import cast_texts, texts_of
 from maintenance.metastore.partitions import Partition
 from maintenance.spelling import suggestion
 from maintenance.sql.partitions import Written, by_own_names, folder_texts
@@ -34,7 +34,7 @@ def plain_spec(table: FormatTable, written: Written) -> dict[str, str]:
             spec[name] = empty
             continue
         field = table.schema.field(name)
-        value = pa.chunked_array([typed(pa.array([text], pa.string()), field)])
+        value = pa.chunked_array([cast_texts(pa.array([text], pa.string()), field.type)])
         spec[name] = texts_of(value, field.type)[0].as_py()
     return spec
 

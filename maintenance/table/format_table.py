@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from maintenance.commit.overwrite import Overwrite
 from maintenance.errors import CorruptFileError, DataError, NotFoundError
 from maintenance.format.plain.files import PlainFiles, check_format
-from maintenance.format.plain.texts import texts_of, typed
+from maintenance.format.plain.texts import cast_texts, texts_of
 from maintenance.format.variant.extension import plain, plain_schema
 from maintenance.metadata.partition_path import escape
 from maintenance.metadata.paths import matches_spec
@@ -163,7 +163,7 @@ class FormatTable(FolderTable):
     def partition_value(self, key: str, text: str) -> pa.Scalar:
         """The value that a folder's name stands for. Raises: DataError: it does not fit the column's type."""
         known = None if text == self._default_name else text
-        return typed(pa.array([known], pa.string()), self.schema.field(key))[0]
+        return cast_texts(pa.array([known], pa.string()), self.schema.field(key).type)[0]
 
     def partition_values(self, spec: Spec) -> dict[str, Value]:
         """The values that a partition's folders stand for. Raises: DataError: one does not fit its column's type."""

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format.plain.texts import nested_texts, text_type, typed
+from maintenance.format.plain.json_numbers import with_marks, without_marks
+from maintenance.format.plain.texts import cast_texts, nested_texts, text_type, with_leaves
+from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 
-_LINE = "line"
+_LINE, _MARKED = "line", "marked"
 
 
 def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: str = "\n") -> pa.Table:
@@ -30,11 +32,11 @@ def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: 
     wrong = [misshapen(place, kind.type) for place, kind in zip(places, text_types, strict=True)]
     whens = "".join(f" WHEN {condition} THEN {i}" for i, condition in enumerate(wrong) if condition)
     with duckdb.connect() as connection:
-        connection.register("lines", pa.table({_LINE: lines}))
+        connection.register("lines", pa.table({_LINE: lines, _MARKED: with_marks(lines)}))
         try:
             parsed = connection.sql(
                 f"SELECT json_transform(row, '{shape}') AS row, {f'CASE{whens} END' if whens else 'NULL'} AS wrong "
-                f"FROM (SELECT CAST({_LINE} AS JSON) AS row FROM lines)"
+                f"FROM (SELECT CASE WHEN CAST({_LINE} AS JSON) IS NOT NULL THEN {_MARKED}::JSON END AS row FROM lines)"
             ).to_arrow_table()
         except duckdb.Error as error:
             first = str(error).splitlines()[0]
@@ -45,8 +47,15 @@ def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: 
         problem = f"column '{field.name}' is no {field.type.as_nullable()} in: {lines[place]}"
         raise DataError(problem, where, "Correct the file.")
     rows = parsed["row"].combine_chunks()
-    columns = [typed(_plain(pc.struct_field(rows, [i]), text_types[i].type), field) for i, field in enumerate(fields)]
+    columns = [_typed(_plain(pc.struct_field(rows, [i]), text_types[i].type), field) for i, field in enumerate(fields)]
     return pa.Table.from_arrays(columns, names=[field.name for field in fields])
+
+
+def _typed(texts: pa.Array, field: DataField) -> pa.Array:
+    def leaf(part: pa.Array, of: DataType) -> pa.Array:
+        return cast_texts(without_marks(part), of)
+
+    return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), leaf)
 
 
 def _plain(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -98,7 +107,7 @@ def quoted_pointer(key: str) -> str:
 
 def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_struct(kind):
-        return f"STRUCT({', '.join(f'{_quoted(field.name)} {_sql_type(field.type)}' for field in kind)})"
+        return f"STRUCT({', '.join(f'{quoted(field.name)} {_sql_type(field.type)}' for field in kind)})"
     if pa.types.is_map(kind):
         return f"MAP(VARCHAR, {_sql_type(kind.item_type)})"
     if pa.types.is_list(kind):
@@ -106,7 +115,8 @@ def _sql_type(kind: pa.DataType) -> str:
     return "JSON" if pa.types.is_binary(kind) else "VARCHAR"
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in quotes of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -120,7 +130,7 @@ def serialize_json_lines(rows: pa.Table, fields: Sequence[DataField], end: str =
     table = pa.Table.from_arrays(columns, names=[field.name for field in fields])
     with duckdb.connect() as connection:
         connection.register("texts", table)
-        struct = ", ".join(f"{_quoted(name)} := {_quoted(name)}" for name in table.column_names)
+        struct = ", ".join(f"{quoted(name)} := {quoted(name)}" for name in table.column_names)
         lines_table = connection.sql(f"SELECT to_json(struct_pack({struct})) AS {_LINE} FROM texts").to_arrow_table()
     lines: list[str] = lines_table[_LINE].cast(pa.string()).to_pylist()
     return "".join(f"{line}{end}" for line in lines).encode()

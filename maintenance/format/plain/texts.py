@@ -14,6 +14,9 @@ from maintenance.types.casts.cast import STRING, cast
 from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField, DataType
 
+Leaf = Callable[[pa.Array, DataType], pa.Array]
+ELEMENT, KEY, VALUE = "element", "key", "value"
+
 
 def text_type(data_type: DataType, column: str) -> pa.DataType:
     """The Arrow type whose leaves are the texts of a type. Raises: UnsupportedError: files cannot hold it."""
@@ -50,36 +53,38 @@ def nested_texts(array: pa.Array, data_type: DataType, column: str) -> pa.Array:
     return with_leaves(array, data_type, lambda of: text_type(of, column), leaf)
 
 
-def typed(texts: pa.Array, field: DataField) -> pa.Array:
-    """The values of a column that may be nested. Raises: DataError: a text is not a value of its type."""
-    return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), _cast)
-
-
 def with_leaves(
     array: pa.Array,
     data_type: DataType,
     arrow_type_of: Callable[[DataType], pa.DataType],
-    leaf: Callable[[pa.Array, DataType], pa.Array],
+    leaf: Leaf,
+    leaf_inside: Callable[[Leaf, str], Leaf] = lambda leaf, _: leaf,
 ) -> pa.Array:
-    """Nested values whose leaves are changed. `arrow_type_of`: what a type becomes; `leaf`: what values do."""
+    """Nested values whose leaves are changed.
 
-    def inside(part: pa.Array, of: DataType | None) -> pa.Array:
+    Args: `arrow_type_of`: what a type becomes; `leaf`: what values do; `leaf_inside`: what those of a part do, which
+        is ELEMENT, KEY, VALUE or the name of a field.
+    """
+
+    def inside(part: pa.Array, of: DataType | None, name: str) -> pa.Array:
         assert of is not None
-        return with_leaves(part, of, arrow_type_of, leaf)
+        return with_leaves(part, of, arrow_type_of, leaf_inside(leaf, name), leaf_inside)
 
     target = arrow_type_of(data_type)
     mask = array.is_null() if array.null_count else None
     match data_type.root:
         case "ARRAY":
-            elements = inside(array.flatten(), data_type.element)
+            elements = inside(array.flatten(), data_type.element, ELEMENT)
             return pa.ListArray.from_arrays(_offsets(array), elements, type=target, mask=mask)
         case "MAP":
             start, stop = array.offsets[0].as_py(), array.offsets[-1].as_py()
-            keys = inside(array.keys[start:stop], data_type.key)
-            values = inside(array.items[start:stop], data_type.value)
+            keys = inside(array.keys[start:stop], data_type.key, KEY)
+            values = inside(array.items[start:stop], data_type.value, VALUE)
             return pa.MapArray.from_arrays(_offsets(array), keys, values, type=target, mask=mask)
         case "ROW":
-            parts = [inside(pc.struct_field(array, [i]), field.type) for i, field in enumerate(data_type.fields)]
+            parts = [
+                inside(pc.struct_field(array, [i]), field.type, field.name) for i, field in enumerate(data_type.fields)
+            ]
             return pa.StructArray.from_arrays(parts, fields=list(target), mask=mask)
     return leaf(array, data_type)
 
@@ -88,7 +93,8 @@ def _offsets(array: pa.Array) -> pa.Array:
     return pc.subtract(array.offsets, array.offsets[0])
 
 
-def _cast(texts: pa.Array, data_type: DataType, zone: str = UTC) -> pa.Array:
+def cast_texts(texts: pa.Array, data_type: DataType, zone: str = UTC) -> pa.Array:
+    """The values of texts. Raises: DataError: a text is not a value of the type."""
     if data_type.is_string:
         return texts.cast(arrow_type(data_type))
     return cast(pa.chunked_array([texts]), STRING, data_type.as_nullable(), zone).combine_chunks()
@@ -100,17 +106,17 @@ def typed_or_null(texts: pa.Array, field: DataField, zone: str = UTC) -> tuple[p
     `zone`: of texts of instants.
     """
     try:
-        return _cast(texts, field.type, zone), pa.repeat(False, len(texts))
+        return cast_texts(texts, field.type, zone), pa.repeat(False, len(texts))
     except DataError:
         bad = _bad_texts(pc.unique(texts.drop_null()), field.type, zone)
     wrong = pc.is_in(texts, bad)
-    return _cast(pc.if_else(wrong, pa.scalar(None, pa.string()), texts), field.type, zone), wrong
+    return cast_texts(pc.if_else(wrong, pa.scalar(None, pa.string()), texts), field.type, zone), wrong
 
 
 def _bad_texts(distinct: pa.Array, data_type: DataType, zone: str) -> pa.Array:
     """Which of some texts are not values of a type, found by halves."""
     try:
-        _cast(distinct, data_type, zone)
+        cast_texts(distinct, data_type, zone)
     except DataError:
         if len(distinct) == 1:
             return distinct

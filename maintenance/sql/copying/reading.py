@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from maintenance.errors import DataError
+from maintenance.format.plain.json_numbers import with_marks, without_marks
 from maintenance.spelling import meant
 from maintenance.sql.copying.file_format import FileFormat
 from maintenance.sql.copying.values import of_parquet, of_texts
@@ -129,8 +130,11 @@ def _json(content: bytes, fields: Sequence[DataField], form: FileFormat) -> _Tex
     lines = parts if form.is_whole else pc.split_pattern(parts, "\n").flatten()
     lines = lines.filter(pc.not_equal(pc.utf8_trim_whitespace(lines), ""))
     with duckdb.connect() as connection:
-        connection.register("given", pa.table({"line": lines}))
-        kinds = connection.sql("SELECT CASE WHEN json_valid(line) THEN json_type(line) END AS k, line FROM given")
+        connection.register("given", pa.table({"given": lines, "marked": with_marks(lines)}))
+        kinds = connection.sql(
+            "SELECT CASE WHEN json_valid(given) THEN json_type(given) END AS k,"
+            " CASE WHEN json_valid(given) THEN marked ELSE given END AS line FROM given"
+        )
         known = kinds.to_arrow_table()
         connection.register("known", known)
         records = (
@@ -145,8 +149,8 @@ def _json(content: bytes, fields: Sequence[DataField], form: FileFormat) -> _Tex
             f"{wrong} UNION ALL SELECT CAST(record AS VARCHAR) FROM ({records}) WHERE json_type(record) <> 'OBJECT'"
         )
         malformed = _fetched(connection, others)
-    arrays = [column.combine_chunks().cast(pa.string()) for column in rows.columns]
-    example = str(malformed.column(0)[0].as_py()) if malformed.num_rows else None
+    arrays = [without_marks(column.combine_chunks().cast(pa.string())) for column in rows.columns]
+    example = without_marks(malformed.column(0))[0].as_py() if malformed.num_rows else None
     return _Texts(arrays, malformed.num_rows, example)
 
 

@@ -129,9 +129,9 @@ def test_doubled_quotes_need_the_escape_that_says_so(session: Session, tmp_path:
 
 
 def test_fields_of_json_go_to_columns_by_name(session: Session, tmp_path: Path) -> None:
-    folder = put(tmp_path, "a.json", '{"name": "Ada", "id": 1, "more": [1]}\n\n{"id": "2", "name": {"a": 1}}\n')
+    folder = put(tmp_path, "a.json", '{"name": "Ada", "id": 1, "more": [1]}\n\n{"id": "2", "name": {"a": 1.10}}\n')
     session.sql(f"COPY INTO pets FROM '{folder}' FILE_FORMAT = (TYPE = JSON, NULL_IF = ('x'))")
-    assert rows(session, PETS) == [(1, "Ada", None), (2, '{"a":1}', None)]
+    assert rows(session, PETS) == [(1, "Ada", None), (2, '{"a":1.10}', None)]
     put(tmp_path, "b.json", '[{"id": 3,\n "name": ""},\n {"id": 4}]')
     whole = "FILE_FORMAT = (TYPE = JSON, MULTI_LINE = TRUE, EMPTY_FIELD_AS_NULL = TRUE)"
     session.sql(f"COPY INTO pets FROM '{folder}' {whole} PATTERN = 'b'")

@@ -13,12 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.format.plain.texts import KEY
 from maintenance.operations.ingestion.cdc.form import Form, Leaf, chosen
 from maintenance.operations.ingestion.cdc.values import (
-    DIGITS_OF_DOUBLES,
     INTEGER,
     base64_values,
-    check,
     dates_of_numbers,
     decimals_of_bytes,
     is_bytes,
@@ -84,7 +83,7 @@ class Debezium(Form):
     """`options`: of the connector, which say how values are written where messages have no schema."""
 
     query = _QUERY
-    raw_decimals = True
+    raw_decimals, pairs = True, True
 
     options: Mapping[str, str]
 
@@ -96,14 +95,16 @@ class Debezium(Form):
     def leaf(self, column: str, schema: str | None) -> Leaf:
         return partial(self._values, _declared(schema).get(column, {}))
 
+    def leaf_inside(self, leaf: Leaf, part: str) -> Leaf:
+        assert isinstance(leaf, partial)
+        return partial(self._values, _declared_inside(leaf.args[0], part))
+
     def list_in_text(self, column: str, schema: str | None) -> Leaf | None:
         is_set = _declared(schema).get(column, {}).get("name") == "io.debezium.data.EnumSet"
         return listed_values if is_set else None
 
     def _values(self, declared: Mapping[str, Any], texts: pa.Array, data_type: DataType) -> pa.Array:
-        """`declared`: what the schema of the message says of the column, of an array its elements; {}: nothing."""
-        while declared.get("type") == "array":
-            declared = declared["items"]
+        """`declared`: what the schema of the message says of the column or the part of it; {}: nothing."""
         if is_bytes(data_type):
             return base64_values(texts, data_type)
         if data_type.root == "DECIMAL":
@@ -144,8 +145,6 @@ class Debezium(Form):
         is_precise = name == _DECIMAL if declared else self.options[_DECIMALS] == "precise"
         if not is_precise:
             return plain_values(pc.coalesce(texts, numbers), data_type)
-        if (data_type.precision or 0) > DIGITS_OF_DOUBLES:
-            check(numbers, pc.is_null, f"a number, which keeps {DIGITS_OF_DOUBLES} digits, and the column has more")
         scale = (declared.get("parameters") or {}).get("scale", data_type.scale or 0)
         return pc.coalesce(decimals_of_bytes(texts, int(scale), data_type), plain_values(numbers, data_type))
 
@@ -154,3 +153,17 @@ def _declared(schema: str | None) -> dict[str, Mapping[str, Any]]:
     """What the schema of a message says of each column."""
     fields = [] if schema is None else json.loads(schema)
     return {field["field"]: field for field in fields or ()}
+
+
+def _declared_inside(declared: Mapping[str, Any], part: str) -> Mapping[str, Any]:
+    """What the schema of a message says of a part of a nested type."""
+    match declared.get("type"):
+        case "array":
+            found = declared["items"]
+        case "map":
+            found = declared["keys" if part == KEY else "values"]
+        case "struct":
+            found = next((field for field in declared["fields"] if field["field"] == part), {})
+        case _:
+            found = {}
+    return found if isinstance(found, Mapping) else {"type": found}

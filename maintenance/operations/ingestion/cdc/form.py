@@ -25,13 +25,13 @@ class Form(ABC):
             `line`; `position`, of the row in the line; `kind`, +I, -U, +U or -D; `row`, an object with the columns;
             `old`, an object with those columns that had other values before, which `row` is to have; `schema`, what the
             line says of types. A line without rows has one row with a `problem`, or with what is `passed` over.
-        decimals: where rows are in a message whose decimals are numbers; None: they are texts. A line has one row then.
         raw_decimals: whether leaves of decimals get JSON, since a number there means something else than a text.
+        pairs: whether maps whose keys are no texts may be lists of pairs.
     """
 
     query: ClassVar[str]
-    decimals: ClassVar[tuple[str, ...] | None] = None
     raw_decimals: ClassVar[bool] = False
+    pairs: ClassVar[bool] = False
 
     @property
     def arguments(self) -> Mapping[str, str | None]:
@@ -41,6 +41,11 @@ class Form(ABC):
     @abstractmethod
     def leaf(self, column: str, schema: str | None) -> Leaf:
         """How values of a column are written. `schema`: as in `query`."""
+
+    def leaf_inside(self, leaf: Leaf, part: str) -> Leaf:
+        """How values of a part of a nested type are written. `part`: as in `with_leaves`."""
+        del part
+        return leaf
 
     def list_in_text(self, column: str, schema: str | None) -> Leaf | None:
         """How the texts of a column say lists of texts; None: lists are JSON's. `schema`: as in `query`."""

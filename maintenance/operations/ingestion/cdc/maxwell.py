@@ -34,4 +34,3 @@ class Maxwell(ZonedForm):
     """`zone`: in which the source shows times of its TIMESTAMP columns."""
 
     name, query = "maxwell-json", _QUERY
-    decimals = ("data", "old")

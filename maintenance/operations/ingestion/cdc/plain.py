@@ -24,7 +24,6 @@ class Plain(ZonedForm):
     """`kind_key`: the key of the row's kind, None: all are +I."""
 
     name, query = "json", _QUERY
-    decimals = ("",)
 
     kind_key: str | None = None
 

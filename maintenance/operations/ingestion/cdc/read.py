@@ -1,6 +1,6 @@
 """A file of messages: the rows of its changes, and the lines that are none.
 
-DuckDB takes messages apart, all at once; decimals that are numbers are read by Arrow, which keeps all their digits.
+DuckDB takes messages apart, all at once; numbers keep their own texts.
 """
 
 import json
@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import json as arrow_json
 
 from maintenance.errors import DataError, UnsupportedError
-from maintenance.format.plain.json_lines import json_shape, misshapen, pointer, quoted_pointer
+from maintenance.format.plain.json_lines import json_shape, misshapen, pointer, quoted, quoted_pointer
+from maintenance.format.plain.json_numbers import with_marks, without_marks
 from maintenance.format.plain.texts import with_leaves
 from maintenance.operations.ingestion.cdc.form import Form, Leaf
-from maintenance.operations.ingestion.cdc.values import DIGITS_OF_DOUBLES
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
 
@@ -25,9 +24,8 @@ if TYPE_CHECKING:
 
 KIND = "_paimon_row_kind"
 _MOST_BAD = 1000
-_WIDEST = pa.decimal256(76, 38)
 _PLACE = ("line", "position")
-_LINES = "CREATE TABLE lines AS SELECT line, CAST(text AS JSON) AS message FROM texts WHERE json_valid(text)"
+_LINES = "CREATE TABLE lines AS SELECT line, CAST(marked AS JSON) AS message FROM texts WHERE json_valid(text)"
 _EVENTS = f"""
 CREATE TABLE events AS SELECT *, passed IS NULL AND (
     problem IS NOT NULL OR kind IS NULL OR json_type(row) IS DISTINCT FROM 'OBJECT'
@@ -109,14 +107,15 @@ def _check_names(fields: Sequence[DataField], where: str) -> None:
 
 
 def _lines(data: bytes, where: str) -> pa.Table:
-    """The lines that are not blank, with their numbers."""
+    """The lines that are not blank, with their numbers, and with marks."""
     try:
         whole = pa.array([data.decode()], pa.large_string())
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} is not UTF-8", where, "Deliver the file again.") from error
     texts = pc.list_flatten(pc.split_pattern(whole, "\n"))
     table = pa.table({"line": pa.array(range(1, len(texts) + 1), pa.int64()), "text": texts})
-    return table.filter(pc.not_equal(pc.utf8_trim_whitespace(texts), ""))
+    table = table.filter(pc.not_equal(pc.utf8_trim_whitespace(texts), ""))
+    return table.append_column("marked", with_marks(table["text"]))
 
 
 def _check_keys(connection: "DuckDBPyConnection", known: set[str | None], where: str) -> None:
@@ -171,12 +170,13 @@ class _Rows:
 
     def _values(self, field: DataField, schema: str | None) -> Callable[[pa.Array], pa.Array]:
         """What makes values of the texts of a column."""
-        lists, leaf = self._lists(field, schema), self.form.leaf(field.name, schema)
-        return (lambda texts: lists(texts, field.type)) if lists else lambda texts: _typed(texts, field, leaf)
+        lists = self._lists(field, schema)
+        leaf = _Unmarked(self.form, lists or self.form.leaf(field.name, schema))
+        return (lambda texts: leaf(texts, field.type)) if lists else lambda texts: _typed(texts, field, leaf)
 
     def _misshapen(self, field: DataField, written: pa.DataType, schema: str | None) -> list[int]:
         """Lines whose value of a column is not nested as its type is."""
-        places = [f"json_extract({part}, {quoted_pointer(field.name)})" for part in ("row", "old")]
+        places = [self._place(part, field) for part in ("row", "old")]
         wrong = [misshapen(place, written) for place in places]
         if None in wrong:
             return []
@@ -186,57 +186,70 @@ class _Rows:
         """
         return [line for (line,) in self.connection.execute(query, {"schema": schema}).fetchall()]
 
+    def _place(self, part: str, field: DataField) -> str:
+        """DuckDB's expression of the JSON of a column."""
+        place = f"json_extract({part}, {quoted_pointer(field.name)})"
+        key = self._key_of_pairs(field)
+        return place if key is None else _as_object(place, raw_keys=self.form.raw_decimals and key.root == "DECIMAL")
+
+    def _key_of_pairs(self, field: DataField) -> DataType | None:
+        """The type of a map's keys, if the map may be a list of pairs."""
+        key = field.type.key if field.type.root == "MAP" and self.form.pairs else None
+        return None if key is None or key.is_string else key
+
     def _texts(self, written: Sequence[pa.DataType], schema: str | None) -> pa.Table:
         """Events with the texts of their rows, of what they say of old rows, and of which columns they do."""
         types = pa.struct([(field.name, kind) for field, kind in zip(self.fields, written, strict=True)])
-        shape = json.dumps(json_shape(types)).replace("'", "''")
         paths = [pointer(field.name) for field in self.fields]
+        row, old = (self._transformed(part, types) for part in ("row", "old"))
         query = f"""
-            SELECT line, position, kind, json_transform(row, '{shape}') AS row, json_transform(old, '{shape}') AS old,
+            SELECT line, position, kind, {row} AS row, {old} AS old,
                 list_transform($paths, lambda path: coalesce(json_exists(old, path), false)) AS said
             FROM events WHERE kind IS NOT NULL AND schema IS NOT DISTINCT FROM $schema ORDER BY line, position
         """
         found: pa.Table = self.connection.sql(query, params={"paths": paths, "schema": schema}).to_arrow_table()
         return found.combine_chunks()
 
+    def _transformed(self, part: str, types: pa.StructType) -> str:
+        """DuckDB's expression of the texts of all columns."""
+        whole = f"json_transform({part}, '{_shape(types)}')"
+        maps = [
+            f"{quoted(field.name)} := json_transform({self._place(part, field)}, '{_shape(kind.type)}')"
+            for field, kind in zip(self.fields, types, strict=True)
+            if self._key_of_pairs(field)
+        ]
+        return f"struct_update({whole}, {', '.join(maps)})" if maps else whole
+
     def _column(self, events: pa.Table, number: int, kind: pa.DataType) -> pa.Array:
-        field = self.fields[number]
         row, old, said = (events[name].combine_chunks() for name in ("row", "old", "said"))
         texts, before = (pc.struct_field(part, [number]) for part in (row, old))
-        exact = self._exact(events, field)
-        if exact is not None:
-            texts, before = exact
         is_old = pc.list_element(said, number)
         return pc.if_else(is_old, before, texts).cast(kind) if pc.any(is_old).as_py() else texts.cast(kind)
 
-    def _exact(self, events: pa.Table, field: DataField) -> tuple[pa.Array, pa.Array] | None:
-        """The texts of a column of decimals that double precision does not hold, of rows and of old rows."""
-        if self.form.decimals is None or not _has_long_decimals(field.type):
-            return None
-        if field.type.root != "DECIMAL":
-            problem = f"column '{field.name}' has decimals of more than {DIGITS_OF_DOUBLES} digits inside"
-            raise UnsupportedError(problem, "JSON messages", "Deliver Parquet files.")
-        chosen = self.lines.filter(pc.is_in(self.lines["line"], events["line"].combine_chunks()))
-        found = [_decimals(chosen["text"].to_pylist(), path, field.name) for path in self.form.decimals]
-        place = pc.index_in(events["line"].combine_chunks(), chosen["line"].combine_chunks())
-        texts, *old = (column.take(place) for column in found)
-        return texts, old[0] if old else pa.nulls(len(texts), pa.string())
+
+def _shape(kind: pa.DataType) -> str:
+    return json.dumps(json_shape(kind)).replace("'", "''")
 
 
-def _decimals(lines: Sequence[str], path: str, column: str) -> pa.Array:
-    """The decimals of a key of each line, as texts; null where it is none."""
-    inner = pa.schema([(column, _WIDEST)])
-    schema = pa.schema([(path, pa.struct(inner))]) if path else inner
-    options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    try:
-        table = arrow_json.read_json(pa.BufferReader("\n".join(lines).encode()), parse_options=options)
-    except pa.ArrowInvalid:
-        if len(lines) == 1:
-            return pa.array(["no decimal"], pa.string())
-        half = len(lines) // 2
-        return pa.concat_arrays([_decimals(part, path, column) for part in (lines[:half], lines[half:])])
-    found = table[path or column].combine_chunks()
-    return (pc.struct_field(found, [0]) if path else found).cast(pa.string())
+def _as_object(place: str, *, raw_keys: bool) -> str:
+    """DuckDB's expression of a map as an object, if it is a list of pairs. `raw_keys`: keys become JSON in texts."""
+    key = "CAST(pair->'$[0]' AS VARCHAR)" if raw_keys else "pair->>'$[0]'"
+    pairs = _object(f"list_transform(json_extract({place}, '$[*]'), lambda pair: {{'k': {key}, 'v': pair->'$[1]'}})")
+    given = place
+    if raw_keys:
+        value = f"json_extract({place}, '/' || replace(replace(name, '~', '~0'), '/', '~1'))"
+        entry = f"{{'k': CAST(to_json(name) AS VARCHAR), 'v': {value}}}"
+        names = f"CASE WHEN json_type({place}) = 'OBJECT' THEN json_keys({place}) ELSE [] END"
+        given = (
+            f"CASE WHEN json_type({place}) = 'OBJECT' THEN "
+            f"{_object(f'list_transform({names}, lambda name: {entry})')} ELSE {place} END"
+        )
+    return f"CASE WHEN json_type({place}) = 'ARRAY' THEN coalesce({pairs}, {place}) ELSE {given} END"
+
+
+def _object(entries: str) -> str:
+    """NULL where keys are missing or the same."""
+    return f"TRY(CAST(to_json(map_from_entries({entries})) AS JSON))"
 
 
 def text_type(field: DataField, *, raw_decimals: bool = False) -> pa.DataType:
@@ -262,12 +275,22 @@ def text_type(field: DataField, *, raw_decimals: bool = False) -> pa.DataType:
     return inside(field.type)
 
 
-def _has_long_decimals(data_type: DataType) -> bool:
-    return any(part.root == "DECIMAL" and (part.precision or 0) > DIGITS_OF_DOUBLES for part in data_type.walk())
+@dataclass(frozen=True, slots=True)
+class _Unmarked:
+    """A leaf of texts that may have marks."""
+
+    form: Form
+    leaf: Leaf
+
+    def __call__(self, texts: pa.Array, data_type: DataType) -> pa.Array:
+        return self.leaf(without_marks(texts.cast(pa.string())), data_type)
+
+    def inside(self, part: str) -> "_Unmarked":
+        return _Unmarked(self.form, self.form.leaf_inside(self.leaf, part))
 
 
-def _typed(texts: pa.Array, field: DataField, leaf: Leaf) -> pa.Array:
-    return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), leaf)
+def _typed(texts: pa.Array, field: DataField, leaf: _Unmarked) -> pa.Array:
+    return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), leaf, _Unmarked.inside)
 
 
 def _converted(texts: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, dict[int, str]]:

@@ -14,7 +14,6 @@ from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataType
 
 PER_SECOND: Mapping[str, int] = {"ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
-DIGITS_OF_DOUBLES = 15
 INTEGER = r"^-?[0-9]+$"
 _WHOLE = r"^-?[0-9]+(\.0+)?$"
 _ZONED = r"(?:[zZ]|(?P<sign>[+-])(?P<hours>[0-9]{2}):?(?P<minutes>[0-9]{2}))$"

@@ -36,6 +36,16 @@ def test_values_of_other_programs_and_missing_keys() -> None:
     ]
 
 
+def test_numbers_keep_their_own_text() -> None:
+    fields = [DataField(0, "s", parse_data_type("STRING")), DataField(1, "d", parse_data_type("DECIMAL(38, 18)"))]
+    number = "12345678901234567890.123456789012345678"
+    found = parse_json_lines(f'{{"s":{number},"d":{number}}}\n{{"s":"1.5","d":-1e2}}'.encode(), fields, "f.json")
+    assert found["s"].to_pylist() == [number, "1.5"]
+    assert [str(value) for value in found["d"].to_pylist()] == [number, "-100." + 18 * "0"]
+    with pytest.raises(DataError, match="not a JSON file"):
+        parse_json_lines(b'{"s":01.5}', fields, "f.json")
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     [

@@ -1,5 +1,6 @@
 """Debezium's messages, as its reference shows them."""
 
+import json
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -139,10 +140,28 @@ def test_decimals_that_are_numbers_are_no_bytes() -> None:
     for line in (with_schema(change("c", None, value), *columns), change("c", None, value)):
         listed = [Decimal(2222), Decimal("12.34"), Decimal("0.5"), None]
         assert rows(read(NAME, [line], types)) == [("+I", Decimal(1111), listed)]
-    found = read(NAME, [change("c", None, {"d": 1.5})], fields(d="DECIMAL(20, 2)"))
-    assert [bad.problem for bad in found.bad] == [
-        "column 'd': '1.5' is a number, which keeps 15 digits, and the column has more"
+    number = "123456789012345678.25"
+    line = json.dumps(change("c", None, {"d": 0})).replace('"d": 0', f'"d": {number}')
+    assert rows(read(NAME, [line], fields(d="DECIMAL(20, 2)"))) == [("+I", Decimal(number))]
+
+
+def test_keys_of_maps_and_fields_of_rows_may_be_decimals() -> None:
+    """Kafka's JSON converter writes maps whose keys are no texts as lists of pairs."""
+    decimal = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
+    columns = [
+        {"field": "m", "type": "map", "keys": decimal, "values": decimal},
+        {"field": "r", "type": "struct", "fields": [{**decimal, "field": "d"}]},
+        {"field": "n", "type": "map", "keys": {"type": "int32"}, "values": {"type": "string"}},
     ]
+    types = fields(m="MAP<DECIMAL(10, 2), DECIMAL(10, 2)>", r="ROW<d DECIMAL(10, 2)>", n="MAP<INT, STRING>")
+    pairs = {"m": [["BNI=", "/w=="], [1111, 2.5], [0.5, None]], "r": {"d": "BNI="}, "n": [[7, "a"], [8, None]]}
+    found = [(Decimal("12.34"), Decimal("-0.01")), (Decimal(1111), Decimal("2.5")), (Decimal("0.5"), None)]
+    for line in (with_schema(change("c", None, pairs), *columns), change("c", None, pairs)):
+        assert rows(read(NAME, [line], types)) == [("+I", found, {"d": Decimal("12.34")}, [(7, "a"), (8, None)])]
+    as_object = {"m": {"BNI=": "/w=="}, "r": None, "n": {"7": "a"}}
+    expected = [("+I", found[:1], None, [(7, "a")])]
+    assert rows(read(NAME, [change("c", None, as_object)], types)) == expected
+    assert len(read(NAME, [change("c", None, {"m": [1]})], types).bad) == 1
 
 
 def test_decimals_of_38_digits() -> None:

@@ -66,8 +66,7 @@ def test_lines_that_are_no_change_are_reported() -> None:
         {"data": {"id": 1}},
         change("insert", "null"),
         change("insert", event('"x"', '"much"')),
-        change("insert", event('"x"', "1e400")),
     ]
     found = read(NAME, lines, EVENTS)
     assert found.rows.num_rows == 0
-    assert [bad.line for bad in found.bad] == [1, 2, 3, 4, 5, 6]
+    assert [bad.line for bad in found.bad] == [1, 2, 3, 4, 5]
