@@ -127,7 +127,7 @@ def _run(
             if isinstance(view, PlannedTable):
                 datasets[relation.name] = RelationDataset(relation, view)
             else:
-                rows, fields_there = view.to_arrow(), fields_of_view(view)
+                rows, fields_there = view.to_arrow(where=relation.condition), fields_of_view(view)
                 rows = carried(filled_up(rows, fields_there) if relation.fills_chars else rows, fields_there)
                 connection.register(relation.name, marked_rows(rows, relation.same))
         is_joined = len(resolved.relations) + len(resolved.bound) > 1

@@ -4,11 +4,16 @@ import json
 
 import pyarrow as pa
 
+from maintenance.errors import NotFoundError
+from maintenance.predicate.tree import And, Compare, In, Predicate
 from maintenance.table.system.hash_order import hash_order
 from maintenance.table.system.local_time import local_millis
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.table import Table
 from maintenance.types.data_type import json_of_field
+
+_ID = "schema_id"
+_NEXT = {"=": 0, ">=": 0, "<=": 0, ">": 1, "<": -1}
 
 
 def _schemas(table: Table) -> list[tuple[object, ...]]:
@@ -54,11 +59,33 @@ def _listed(texts: list[str]) -> str:
     return f"[{', '.join(texts)}]"
 
 
+def _check_ids(table: Table, predicate: Predicate) -> None:
+    """Source: Java `SchemasTable`, whose reads fail where the ids of a condition are none of the table's.
+
+    Raises: NotFoundError.
+    """
+    ids = table.schemas.list_ids()
+    if not ids:
+        return
+    for part in predicate.children if isinstance(predicate, And) else (predicate,):
+        if isinstance(part, In) and part.column == _ID:
+            wanted = [each for each in part.values if each not in ids]
+        elif isinstance(part, Compare) and part.column == _ID and part.op in _NEXT:
+            # The id at the end of the range: the first that is asked for, or the last.
+            end = int(part.value) + _NEXT[part.op]
+            wanted = [end] if (end > ids[-1] and part.op[0] in "=>") or (end < 0 and part.op[0] in "=<") else []
+        else:
+            continue
+        if wanted:
+            fix = f"The ids are {ids[0]} to {ids[-1]}."
+            raise NotFoundError(f"schema {wanted[0]} does not exist", table.identifier, fix)
+
+
 SCHEMAS = SystemTable(
     "schemas",
     pa.schema(
         [
-            required("schema_id", pa.int64()),
+            required(_ID, pa.int64()),
             required("fields", pa.string()),
             required("partition_keys", pa.string()),
             required("primary_keys", pa.string()),
@@ -68,6 +95,7 @@ SCHEMAS = SystemTable(
         ]
     ),
     _schemas,
+    check=_check_ids,
 )
 AGGREGATION_FIELDS = SystemTable(
     "aggregation_fields",

@@ -6,6 +6,7 @@ from typing import Self
 
 import pyarrow as pa
 
+from maintenance.predicate.tree import Predicate
 from maintenance.table.table import Table
 
 LOCAL_TIMESTAMP = pa.timestamp("ms")
@@ -19,12 +20,14 @@ class SystemTable:
         schema: the columns, as Paimon 2.0 shows them.
         rows: of the table as its options say, with `schema` and then `hidden`.
         hidden: columns that are read only by name: Paimon has them in other releases.
+        check: raises NotFoundError where a condition names what Paimon refuses to look for.
     """
 
     name: str
     schema: pa.Schema
     rows: Callable[[Table], list[tuple[object, ...]]]
     hidden: tuple[pa.Field, ...] = ()
+    check: Callable[[Table, Predicate], None] | None = None
 
     def with_hidden(self) -> Self:
         """This table with all of its columns shown."""

@@ -11,6 +11,7 @@ from maintenance.errors import NotFoundError
 from maintenance.metadata.expired import again_if_expired
 from maintenance.predicate.arrow import mask
 from maintenance.predicate.sql import parse
+from maintenance.predicate.tree import Predicate
 from maintenance.table.rows import check_column, rows_to_spark
 from maintenance.table.system.audit_log import AUDIT_LOG, BINLOG, AuditLogView
 from maintenance.table.system.handle import SystemTableHandle
@@ -49,8 +50,13 @@ class ArrowView(SystemTableHandle):
             check_column(name, rows.column_names, self.identifier)
         if where is not None:
             plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
-            rows = rows.filter(mask(parse(where, plain), rows))
+            predicate = parse(where, plain)
+            self.check(predicate)
+            rows = rows.filter(mask(predicate, rows))
         return rows.select(self.shown(rows.column_names) if columns is None else list(columns))
+
+    def check(self, predicate: Predicate) -> None:
+        """Raises: NotFoundError: a condition names what is not there, and Paimon refuses to look for it."""
 
     def shown(self, names: Sequence[str]) -> list[str]:
         """The columns of a read that selects none by name."""
@@ -101,6 +107,10 @@ class SystemTableView(MetadataView):
     def copy(self, options: Mapping[str, str]) -> Self:
         """This table with further options for reading."""
         return replace(self, table=self.table.copy(options))
+
+    def check(self, predicate: Predicate) -> None:
+        if self.system.check is not None:
+            self.system.check(self.table, predicate)
 
     def shown(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if name in self.system.schema.names]

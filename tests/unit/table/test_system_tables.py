@@ -211,6 +211,18 @@ def test_schemas_and_aggregation_fields(catalog: Catalog) -> None:
     assert set(pairs) == {("max", "fields.v.aggregate-function"), ("1", "fields.v.x")}
 
 
+def test_conditions_on_ids_of_schemas_that_are_not_there(catalog: Catalog) -> None:
+    """Paimon's reads fail where the range that a condition asks for lies outside."""
+    catalog.alter_table("db.t", [SetOption("fields.v.x", "1")])
+    for where in ("schema_id = 2", "schema_id > 1", "schema_id < 0 AND comment = 'x'", "schema_id IN (1, 9)"):
+        with pytest.raises(NotFoundError, match=r"schema -?\d does not exist.* The ids are 0 to 1"):
+            rows(catalog, "schemas", where=where)
+    for where, count in (("schema_id >= 1", 1), ("schema_id <= 9", 2), ("schema_id = 5 OR comment = 'x'", 0)):
+        assert len(rows(catalog, "schemas", where=where)) == count
+    with pytest.raises(NotFoundError, match="schema 2 does not exist"):
+        Session(catalog=catalog).sql("SELECT * FROM db.`t$schemas` WHERE schema_id = 2").to_arrow()
+
+
 def test_manifests_and_key_ranges(catalog: Catalog) -> None:
     manifests = rows(catalog, "manifests")
     assert sum(int(str(r["num_added_files"])) - int(str(r["num_deleted_files"])) for r in manifests) == len(
