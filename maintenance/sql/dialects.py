@@ -259,6 +259,12 @@ class Flink(Spark):
                 self._match_text_seq("NOT", "NULL")
             return kind
 
+        def _parse_value(self, *arguments: Any, **named: Any) -> Any:
+            # Behind VALUES, ROW (…) is what (…) is.
+            if self._curr and self._curr.text.upper() == "ROW" and self._next and self._next.text == "(":
+                self._advance()
+            return super()._parse_value(*arguments, **named)
+
         def _parse_table(self, *arguments: Any, **named: Any) -> Any:
             return parse_window(self) or super()._parse_table(*arguments, **named)
 

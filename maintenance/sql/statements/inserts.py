@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -197,16 +198,44 @@ class Insert:
         return partition, {name: column[0] for name, column in partition.columns().items()}
 
 
-def _with(cursor: Cursor) -> Statement:
-    """Spark also takes the WITH of the query that is inserted in front of the INSERT."""
+@dataclass(frozen=True, slots=True)
+class Inserts:
+    """One after the other, each a commit of its own."""
+
+    statements: Sequence[Statement]
+
+    def run(self, session: "SessionState") -> Result:
+        for statement in self.statements:
+            statement.run(session)
+        return Result()
+
+
+def _query(cursor: Cursor) -> Statement:
+    """Spark also takes the WITH of the query that is inserted in front of the INSERT, and FROM in front of several."""
     cursor.index = 0
-    if cursor.is_spark:
-        shared = cursor.span("INSERT")
-        for words, overwrites in ((("INSERT", "INTO"), False), (("INSERT", "OVERWRITE"), True)):
-            if cursor.take(*words):
-                return _insert(cursor, overwrites=overwrites, shared=shared)
-        cursor.index = 0
-    return Select.of(cursor.query(), cursor)
+    starts = _places_of_inserts(cursor) if cursor.is_spark else []
+    if not starts:
+        return Select.of(cursor.query(), cursor)
+    shared = cursor.words[0].start, cursor.words[starts[0] - 1].end
+    inserts = []
+    for start, end in pairwise([*starts, len(cursor.words)]):
+        inner = Cursor(cursor.source, cursor.words[start:end], cursor.full, 2)
+        inserts.append(_insert(inner, overwrites=inner.peek("OVERWRITE", ahead=-1), shared=shared))
+        inner.end()
+    cursor.index = len(cursor.words)
+    return inserts[0] if len(inserts) == 1 else Inserts(inserts)
+
+
+def _places_of_inserts(cursor: Cursor) -> list[int]:
+    """The numbers of the words INSERT INTO and INSERT OVERWRITE outside brackets."""
+    places = []
+    while not cursor.at_end():
+        cursor.span("INSERT")
+        if cursor.peek("INSERT", "INTO") or cursor.peek("INSERT", "OVERWRITE"):
+            places.append(cursor.index)
+        cursor.index += 1
+    cursor.index = 0
+    return places
 
 
 def _insert(cursor: Cursor, *, overwrites: bool, shared: tuple[int, int] | None = None) -> Insert:
@@ -218,6 +247,9 @@ def _insert(cursor: Cursor, *, overwrites: bool, shared: tuple[int, int] | None 
         cursor.index += 1
         options = hint_options(token.comments[0] if token.comments else None, cursor.source)
     partition = read_partition(cursor) if cursor.take("PARTITION") else {}
+    if cursor.is_spark and cursor.peek("IF", "NOT", "EXISTS"):
+        problem = "Spark has no IF NOT EXISTS for tables of Paimon"
+        raise cursor.error(problem, "Leave it out, or look with SHOW PARTITIONS first.", token=cursor.token)
     columns = cursor.names() if cursor.peek("(") and not _is_query(cursor) else None
     is_by_name = columns is None and cursor.take("BY", "NAME")
     query = put_defaults(cursor.query(shared))
@@ -231,5 +263,6 @@ def _is_query(cursor: Cursor) -> bool:
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("INSERT", "INTO"): lambda cursor: _insert(cursor, overwrites=False),
     ("INSERT", "OVERWRITE"): lambda cursor: _insert(cursor, overwrites=True),
-    ("WITH",): _with,
+    ("WITH",): _query,
+    ("FROM",): _query,
 }

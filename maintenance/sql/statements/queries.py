@@ -35,7 +35,6 @@ def _select(cursor: Cursor) -> Select:
 STATEMENTS: Mapping[tuple[str, ...], Parse] = {
     ("SELECT",): _select,
     ("VALUES",): _select,
-    ("FROM",): _select,
     ("(",): _select,
     ("TABLE",): _select,
 }

@@ -3,7 +3,7 @@
 In Flink they are one job. Here each is a commit of its own, so those before one that fails stay.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,20 +11,11 @@ from sqlglot.tokens import TokenType
 
 from maintenance.sql.cursor import STATEMENT_SETS, Cursor
 from maintenance.sql.result import Result
+from maintenance.sql.statements.inserts import Inserts
 from maintenance.sql.statements.statement import Parse, Statement
 
 if TYPE_CHECKING:
     from maintenance.sql.session_state import SessionState
-
-
-@dataclass(frozen=True, slots=True)
-class StatementSet:
-    statements: Sequence[Statement]
-
-    def run(self, session: "SessionState") -> Result:
-        for statement in self.statements:
-            statement.run(session)
-        return Result()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +26,7 @@ class Exit:
         return Result()
 
 
-def _set(cursor: Cursor, parse: Parse) -> StatementSet:
+def _set(cursor: Cursor, parse: Parse) -> Inserts:
     statements: list[Statement] = []
     while not cursor.take("END"):
         start = cursor.index
@@ -52,7 +43,7 @@ def _set(cursor: Cursor, parse: Parse) -> StatementSet:
                 "a statement set has INSERTs alone", "Write this one before or behind it.", token=inner.token
             )
         statements.append(parse(inner))
-    return StatementSet(tuple(statements))
+    return Inserts(tuple(statements))
 
 
 def statements_with(parse: Parse) -> Mapping[tuple[str, ...], Parse]:

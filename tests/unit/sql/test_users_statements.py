@@ -228,6 +228,21 @@ SPARK: dict[str, list[Line]] = {
         (SORTED, None),
         ("CALL sys.rollback(table => 'default.t', version => 1)", None),
     ],
+    "FROM stands before several INSERTs": [
+        ("CREATE TABLE u (id INT, s STRING)", None),
+        ("CREATE TABLE a (id INT, s STRING)", None),
+        ("CREATE TABLE b (s STRING, p INT) PARTITIONED BY (p)", None),
+        ("INSERT INTO u VALUES (1, 'x'), (2, 'y')", None),
+        ("FROM u INSERT INTO a SELECT * WHERE id > 1 INSERT INTO b PARTITION (p = 5) SELECT s", None),
+        ("SELECT * FROM a", [(2, "y")]),
+        ("SELECT * FROM b ORDER BY s", [("x", 5), ("y", 5)]),
+        ("WITH w AS (SELECT 7 AS n) FROM w, u INSERT OVERWRITE a SELECT n, s LIMIT 1 INSERT INTO a (id) SELECT max(id)",
+         None),
+        ("SELECT * FROM a ORDER BY id", [(2, None), (7, "x")]),
+        ("FROM u INSERT INTO a SELECT * INSERT INTO b SELECT nothing, 1", "column 'nothing' does not exist"),
+        ("INSERT OVERWRITE b PARTITION (p = 5) IF NOT EXISTS SELECT 's'", "Spark has no IF NOT EXISTS"),
+        ("FROM u SELECT count(*)", [(2,)]),
+    ],
 }  # fmt: skip
 FLINK: dict[str, list[Line]] = {
     "UNNEST gives places under the name that is given": [
@@ -296,6 +311,13 @@ FLINK: dict[str, list[Line]] = {
         ("CALL sys.rename_tag(`table` => 'default.p', tagName => 'old', targetTagName => 'new')", None),
         ("SELECT tag_name FROM p$tags", [("new",)]),
         ("CALL sys.replace_tag('default.p', 'new', 'x')", "a whole number is expected"),
+    ],
+    "a row of VALUES may begin with ROW": [
+        ("VALUES ROW(1, 'a'), ROW(2, 'b')", [(1, "a"), (2, "b")]),
+        ("SELECT y FROM (VALUES ROW(1, 'a'), (2, 'b')) AS t (x, y)", [("a",), ("b",)]),
+        ("CREATE TABLE t (id INT, r ROW<x INT, y STRING>)", None),
+        ("INSERT INTO t VALUES ROW(1, ROW(2, 'b')), (2, ROW(3, 'c'))", None),
+        ("SELECT * FROM t", [(1, {"x": 2, "y": "b"}), (2, {"x": 3, "y": "c"})]),
     ],
 }  # fmt: skip
 
