@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
-from sqlglot.tokens import Token
+from sqlglot.tokens import Token, TokenType
 
 from maintenance.errors import SqlError, UnsupportedError
-from maintenance.sql.cursor import Cursor
+from maintenance.sql.cursor import Cursor, Source
+from maintenance.sql.dialects import Flink
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
@@ -84,6 +86,8 @@ class CallProcedure:
                 raise self.cursor.error(f"argument '{parameter.name}' is given twice", token=argument.token)
             elif argument.value not in (None, ""):
                 values[parameter.name] = self._value(procedure, parameter, argument)
+        if session.dialect == "flink" and signature is not None and isinstance(values.get("where"), str):
+            values["where"] = _with_texts(values["where"])
         missing = next((p.name for p in procedure.parameters if p.required and p.name not in values), None)
         if missing is not None:
             raise self.cursor.error(f"argument '{missing}' of sys.{procedure.name} is missing", token=self.name)
@@ -141,6 +145,20 @@ def _spelt(procedure: "Procedure", signature: "Signature | None") -> list[str]:
         return [parameter.name for parameter in procedure.parameters]
     engines = {procedure.by_name[name.lower()].name for name in signature.parameters}
     return [*signature.parameters, *(p.name for p in procedure.parameters if p.name not in engines)]
+
+
+def _with_texts(condition: str) -> str:
+    """A condition whose numbers are texts, which Paimon's procedures of Flink make of every literal.
+
+    Source: Java `SimpleSqlPredicateConvertor`.
+    """
+    parts, end, before = [], 0, ""
+    for token in Source(condition, Flink).tokens(words=True):
+        if token.token_type is TokenType.NUMBER and before not in ("-", "."):
+            parts += [condition[end : token.start], f"'{Decimal(token.text):f}'"]
+            end = token.end + 1
+        before = token.text
+    return "".join([*parts, condition[end:]])
 
 
 def _call(cursor: Cursor) -> CallProcedure:

@@ -319,6 +319,16 @@ FLINK: dict[str, list[Line]] = {
         ("INSERT INTO t VALUES ROW(1, ROW(2, 'b')), (2, ROW(3, 'c'))", None),
         ("SELECT * FROM t", [(1, {"x": 2, "y": "b"}), (2, {"x": 3, "y": "c"})]),
     ],
+    "the WHERE of a procedure takes numbers as texts": [
+        ("CREATE TABLE p (a INT, d STRING, n INT) PARTITIONED BY (d, n)", None),
+        ("INSERT INTO p VALUES (1, '20240101', 5), (2, '9', -6)", None),
+        ("INSERT INTO p VALUES (3, '20240101', 5), (4, '9', -6)", None),
+        ("CALL sys.compact(`table` => 'default.p', `where` => '3 < d', compact_strategy => 'full')", None),
+        ("SELECT `partition` FROM p$partitions WHERE file_count = 1", [("d=9/n=-6",)]),
+        ("CALL sys.compact('default.p', '', '', '', '', 'd IN (20240101, 7) AND n > -6 AND n = 5', '', 'full')", None),
+        ("SELECT count(*) FROM p$partitions WHERE file_count = 1", [(2,)]),
+        ("CALL sys.compact(`table` => 'default.p', `where` => 'd = -6')", "cannot be compared with a number"),
+    ],
 }  # fmt: skip
 
 
