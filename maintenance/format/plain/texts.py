@@ -4,6 +4,7 @@ Source: Java `CsvParser`, `JsonFileReader`, `CastExecutors`.
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +16,7 @@ from maintenance.types.casts.zones import UTC
 from maintenance.types.data_type import DataField, DataType
 
 Leaf = Callable[[pa.Array, DataType], pa.Array]
+AnyLeaf = TypeVar("AnyLeaf", bound=Leaf)
 ELEMENT, KEY, VALUE = "element", "key", "value"
 
 
@@ -57,8 +59,8 @@ def with_leaves(
     array: pa.Array,
     data_type: DataType,
     arrow_type_of: Callable[[DataType], pa.DataType],
-    leaf: Leaf,
-    leaf_inside: Callable[[Leaf, str], Leaf] = lambda leaf, _: leaf,
+    leaf: AnyLeaf,
+    leaf_inside: Callable[[AnyLeaf, str], AnyLeaf] = lambda leaf, _: leaf,
 ) -> pa.Array:
     """Nested values whose leaves are changed.
 

@@ -37,7 +37,7 @@ def shaped(resolved: Resolved, *, embedded: bool) -> None:
     if is_flink:
         _unknown(tree)
     if embedded or is_flink:
-        name_outputs(tree, is_flink=is_flink)
+        name_outputs(tree, {} if is_flink else _column_types(resolved), is_flink=is_flink)
     if embedded:
         resolved.columns = type_query(resolved)
     elif is_flink:

@@ -69,10 +69,11 @@ def _check_ids(table: Table, predicate: Predicate) -> None:
         return
     for part in predicate.children if isinstance(predicate, And) else (predicate,):
         if isinstance(part, In) and part.column == _ID:
-            wanted = [each for each in part.values if each not in ids]
+            wanted = [each for each in part.values if isinstance(each, int) and each not in ids]
         elif isinstance(part, Compare) and part.column == _ID and part.op in _NEXT:
+            assert isinstance(part.value, int)
             # The id at the end of the range: the first that is asked for, or the last.
-            end = int(part.value) + _NEXT[part.op]
+            end = part.value + _NEXT[part.op]
             wanted = [end] if (end > ids[-1] and part.op[0] in "=>") or (end < 0 and part.op[0] in "=<") else []
         else:
             continue

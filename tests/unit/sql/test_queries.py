@@ -80,6 +80,38 @@ def test_the_names_of_outputs(tmp_path: Path, dialect: str, names: list[str]) ->
     assert session.sql("SELECT COUNT(*), SUM(a), a FROM t GROUP BY a").to_arrow().column_names == names
 
 
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("s['x'] + 1", "(s.x + 1)"),
+        ("s['r'].y", "s.r.y"),
+        ("upper(t.s.z)", "upper(s.z)"),
+        ("l[0].x", "l[0].x"),
+        ("m['k']", "m[k]"),
+        ("CAST(a AS STRING)", "a"),
+        ("upper(string(a))", "upper(a)"),
+        ("s.z NOT LIKE 'a%'", "(NOT s.z LIKE a%)"),
+        ("power(a, 2) + +a", "(POWER(a, 2) + (+ a))"),
+        ("split(s.z, ',')", "split(s.z, ,, -1)"),
+        ("exists(l, e -> e.x > a)", "exists(l, lambdafunction((namedlambdavariable().x > a), namedlambdavariable()))"),
+        ("d + 1", "date_add(d, 1)"),
+        ("d + INTERVAL 1 DAY", "date_add(d, extractansiintervaldays(INTERVAL '1' DAY))"),
+        ("d + INTERVAL 1 MONTH", "d + INTERVAL '1' MONTH"),
+        ("TIMESTAMP '2024-01-02'", "TIMESTAMP '2024-01-02 00:00:00'"),
+        ("1e-7", "1.0E-7"),
+        ("sum(a) OVER (w ROWS 1 PRECEDING)",
+         "sum(a) OVER (PARTITION BY d ORDER BY a ASC NULLS FIRST ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)"),
+    ],
+)  # fmt: skip
+def test_the_names_that_spark_gives_to_expressions(tmp_path: Path, expression: str, name: str) -> None:
+    """As Spark 4.3 names them."""
+    session = Session({"warehouse": str(tmp_path)})
+    rows = "s STRUCT<x: INT, z: STRING, r: STRUCT<y: INT>>, l ARRAY<STRUCT<x: INT>>, m MAP<STRING, INT>"
+    session.sql(f"CREATE TABLE t (a INT, d DATE, {rows})")
+    query = f"SELECT {expression} FROM t WINDOW w AS (PARTITION BY d ORDER BY a)"
+    assert session.sql(query).to_arrow().column_names == [name]
+
+
 def test_conditions_and_columns_reach_the_scan(tmp_path: Path) -> None:
     session = open_session(tmp_path)
     text = "SELECT a FROM t WHERE day = DATE '2024-01-02' AND a + 1 > 1"
