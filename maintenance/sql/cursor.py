@@ -20,6 +20,7 @@ from maintenance.sql.foreign_syntax import check_foreign_syntax
 from maintenance.sql.literals import UnreadableError, with_signs
 from maintenance.sql.name_places import found_name
 from maintenance.sql.place import error_at
+from maintenance.sql.query.case_names import plain
 from maintenance.types.data_type import DataType
 from maintenance.types.type_text import parse_data_type
 
@@ -70,7 +71,8 @@ class Source:
     def error(
         self, offset: int, length: int, problem: str, fix: str = "", *, kind: type[PaimonError] = SqlError
     ) -> SqlError:
-        return error_at(self.text, offset, length, problem, fix, kind)
+        """An error at a word. `problem` and `fix`: names in them may have marks."""
+        return error_at(self.text, offset, length, plain(problem), plain(fix), kind)
 
     def error_at(self, token: Token, problem: str, fix: str = "", *, kind: type[PaimonError] = SqlError) -> SqlError:
         """An error at a token."""

@@ -361,6 +361,7 @@ class Typing:
             )
         own = scope.sources.get(table) if len(names) > 1 else None
         columns = scope.columns() if own is None else sorted({name for name, _ in own})
+        columns = [name for name in columns if not name.startswith("_paimon")]
         wrong = node.this if own is None or len(node.parts) < 2 else node.parts[1]
         problem, fix = unknown_column(wrong.name, columns)
         return refusals.error_at(self.source, wrong, problem, fix)

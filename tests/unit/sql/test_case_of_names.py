@@ -46,6 +46,17 @@ def rows_of(folder: Path, query: str, dialect: Dialect) -> list[list[Any]]:
     return [list(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_errors_name_columns_as_they_are_called(tmp_path: Path, dialect: Dialect) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
+    session.sql("CREATE TABLE t (NAME INT, name INT, x INT)")
+    for statement in ("SELECT Name FROM t", "SELECT * FROM t WHERE t.Name = 1", "DELETE FROM t WHERE Name = 1"):
+        with pytest.raises(SqlError) as caught:
+            session.sql(statement)
+        assert caught.value.found == "column 'Name' does not exist"
+        assert caught.value.fix == "The columns are: NAME, name, x. Did you mean 'NAME'?"
+
+
 QUERIES = {
     "SELECT a, A, b FROM db.t ORDER BY b": [[1, "one", 1], [2, "two", 2]],
     "SELECT A FROM db.t WHERE a = 2": [["two"]],
