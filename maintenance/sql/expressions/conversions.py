@@ -126,7 +126,7 @@ class Wanted(NamedTuple):
 def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
     """The value in another type, as DuckDB is told it; None if there is no such cast."""
     of, to = value.kind, wanted.target
-    if of == to:
+    if of == to or (of.root, to.root) == ("TIME", "TIME"):
         return value.node if not value.is_loose else cast_node(value.node, to)
     if of == NULL:
         return _nothing(value, to)

@@ -159,6 +159,8 @@ def widest_of_two(one: DataType, other: DataType, *, is_flink: bool) -> DataType
         return widest_number(one, other, is_flink=is_flink)
     if one.is_timestamp or other.is_timestamp:
         return _widest_time(one, other, is_flink=is_flink)
+    if is_flink and one.root == other.root == "TIME":
+        return DataType("TIME", precision=0)  # whatever their digits, which the values keep
     if one.root == other.root == "ARRAY" and one.element is not None and other.element is not None:
         inner = widest_of_two(one.element, other.element, is_flink=is_flink)
         return None if inner is None else array(inner)

@@ -3,6 +3,7 @@
 A line is a statement and its rows, `None` = it only has to run, or a part of its error.
 """
 
+from datetime import time
 from pathlib import Path
 from typing import Any, Literal
 
@@ -328,6 +329,14 @@ FLINK: dict[str, list[Line]] = {
         ("CALL sys.compact('default.p', '', '', '', '', 'd IN (20240101, 7) AND n > -6 AND n = 5', '', 'full')", None),
         ("SELECT count(*) FROM p$partitions WHERE file_count = 1", [(2,)]),
         ("CALL sys.compact(`table` => 'default.p', `where` => 'd = -6')", "cannot be compared with a number"),
+    ],
+    "times of other digits are compared": [
+        ("CREATE TABLE t (t0 TIME, t3 TIME(3))", None),
+        ("INSERT INTO t VALUES (TIME '10:00:00', TIME '10:00:00.250'), (TIME '10:00:01', TIME '10:00:01')", None),
+        ("SELECT t0 < t3, t0 = t3, t3 IN (TIME '10:00:01', t0), t3 BETWEEN t0 AND TIME '11:00:00' FROM t",
+         [(True, False, False, True), (False, True, True, True)]),
+        ("SELECT count(*) FROM t a JOIN t b ON a.t0 = b.t3 WHERE b.t3 >= TIME '10:00:01'", [(1,)]),
+        ("SELECT max(x) FROM (SELECT COALESCE(t3, t0) AS x FROM t UNION ALL SELECT t0 FROM t)", [(time(10, 0, 1),)]),
     ],
 }  # fmt: skip
 
