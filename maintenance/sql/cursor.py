@@ -14,6 +14,7 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import Token, TokenType
 
 from maintenance.errors import PaimonError, SqlError
+from maintenance.sql.bare_names import with_names
 from maintenance.sql.dialects import Flink, PaimonSpark, words_tokenizer
 from maintenance.sql.flink_syntax import check_flink_syntax
 from maintenance.sql.foreign_syntax import check_foreign_syntax
@@ -56,7 +57,7 @@ class Source:
         tokenizer: Any = words_tokenizer(self.dialect) if words else self.dialect.Tokenizer
         try:
             tokens: list[Token] = tokenizer(dialect=self.dialect).tokenize(self.text)
-            return tokens if words else with_signs(tokens, self.text)
+            return tokens if words else with_names(with_signs(tokens, self.text), is_flink=self.dialect is Flink)
         except TokenError as error:
             raise self._open_quote(error) from None
         except UnreadableError as error:

@@ -244,6 +244,14 @@ SPARK: dict[str, list[Line]] = {
         ("INSERT OVERWRITE b PARTITION (p = 5) IF NOT EXISTS SELECT 's'", "Spark has no IF NOT EXISTS"),
         ("FROM u SELECT count(*)", [(2,)]),
     ],
+    "words of clauses are names where a name is due": [
+        ("CREATE TABLE t (outer INT, cross INT, when INT, like STRING)", None),
+        ("INSERT INTO t VALUES (1, 2, 3, 'abc')", None),
+        ("SELECT outer, cross + when AS sum, t.like FROM t WHERE outer = 1 AND like NOT LIKE 'x%'", [(1, 5, "abc")]),
+        ("SELECT CASE WHEN outer > 0 THEN outer ELSE cross END, max(when) FROM t GROUP BY outer, cross", [(1, 3)]),
+        ("SELECT using.outer inner FROM t AS using LEFT OUTER JOIN t u ON using.outer = u.when", [(1,)]),
+        ("WITH join AS (SELECT outer AS on FROM t) SELECT on FROM join ORDER BY on LIMIT 1", [(1,)]),
+    ],
 }  # fmt: skip
 FLINK: dict[str, list[Line]] = {
     "UNNEST gives places under the name that is given": [
