@@ -220,6 +220,17 @@ def test_chars_are_filled_up_as_spark_does(tmp_path: Path, spark: SparkSession) 
     ]
 
 
+def test_a_table_of_a_query_keeps_the_lengths_of_texts(tmp_path: Path, spark: SparkSession) -> None:
+    session = Session({"warehouse": str(tmp_path)}, spark, "spark")
+    session.sql("CREATE TABLE t (v VARCHAR(10), c CHAR(4), s STRING)")
+    session.sql("CREATE TABLE u AS SELECT v, c, s, upper(v) AS e FROM (SELECT * FROM t) WHERE v = 'a'")
+    kinds = session.sql("DESCRIBE u").to_arrow()["data_type"].to_pylist()
+    assert kinds == ["varchar(10)", "char(4)", "string", "string"]
+    session.sql("CREATE TABLE v (v VARCHAR(3))")
+    session.sql("CREATE TABLE w AS SELECT v FROM v")
+    assert session.sql("DESCRIBE w").to_arrow()["data_type"].to_pylist() == ["varchar(3)"]
+
+
 def test_conditions_of_changes_name_what_is_known_of_rows(tmp_path: Path, spark: SparkSession) -> None:
     session = Session({"warehouse": str(tmp_path)}, spark)
     session.sql("CREATE TABLE t (k INT, v INT) TBLPROPERTIES ('row-tracking.enabled' = 'true')")

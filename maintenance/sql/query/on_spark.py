@@ -20,7 +20,7 @@ from maintenance.sql.query.resolve import Resolved
 from maintenance.sql.query.variants import with_variants
 from maintenance.table.system.metadata_columns import MetadataView
 from maintenance.types.arrow import arrow_type, data_type_of_arrow, has_nanos
-from maintenance.types.data_type import DataField, DataType, parse_type
+from maintenance.types.data_type import MAX_LENGTH, DataField, DataType, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -151,19 +151,21 @@ def _frame_of(spark: "SparkSession", relation: Relation) -> "DataFrame":
 
 
 def _filled(frame: "DataFrame", relation: Relation) -> "DataFrame":
-    """The rows with each CHAR filled up with blanks, as Spark does it for tables of its own."""
+    """The rows with each CHAR filled up with blanks, and with what Spark keeps of lengths, as of tables of its own."""
     from pyspark.sql import functions
 
-    filled = {column.name: column.type.length or 1 for column in relation.fields()
-              if relation.is_filled(column) and column.type.root == "CHAR"}  # fmt: skip
+    declared = {column.name: column.type for column in relation.fields()
+                if relation.fills_chars and column.type.is_string and column.type.length != MAX_LENGTH}  # fmt: skip
     columns = []
     for name in frame.columns:
         column = functions.col("`" + name.replace("`", "``") + "`")
-        if name in filled:
-            declared = {_DECLARED: f"char({filled[name]})"}
-            column = functions.rpad(column, filled[name], " ").alias(name, metadata=declared)
+        kind = declared.get(name)
+        if kind is not None:
+            length = kind.length or 1
+            filled = functions.rpad(column, length, " ") if kind.root == "CHAR" else column
+            column = filled.alias(name, metadata={_DECLARED: f"{kind.root.lower()}({length})"})
         columns.append(column)
-    return frame.select(*columns) if filled else frame
+    return frame.select(*columns) if declared else frame
 
 
 def frame_over(spark: "SparkSession", tree: exp.Expr, frames: "Mapping[str, DataFrame]") -> "DataFrame":

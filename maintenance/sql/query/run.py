@@ -85,7 +85,8 @@ def run_for_table(
 def _declared_in_spark(session: "SessionState", resolved: Resolved) -> Sequence[DataType | None]:
     if session.spark is None:
         return resolved.declared
-    if not any(each.is_filled(column) for each in resolved.relations.values() for column in each.fields()):
+    columns = [column for each in resolved.relations.values() for column in each.fields()]
+    if not any(column.type.is_string and column.type.length != MAX_LENGTH for column in columns):
         return ()  # nothing tells Spark of a length
     from maintenance.sql.query.on_spark import declared_on_spark
 
