@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format.plain.json_numbers import with_marks, without_marks
+from maintenance.format.plain.json_numbers import as_doubles, with_marks
 from maintenance.format.plain.texts import cast_texts, nested_texts, text_type, with_leaves
 from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataField, DataType
@@ -53,7 +53,7 @@ def parse_json_lines(data: bytes, fields: Sequence[DataField], where: str, end: 
 
 def _typed(texts: pa.Array, field: DataField) -> pa.Array:
     def leaf(part: pa.Array, of: DataType) -> pa.Array:
-        return cast_texts(without_marks(part), of)
+        return cast_texts(as_doubles(part), of)
 
     return with_leaves(texts, field.type, lambda of: arrow_type(of, f"column {field.name}"), leaf)
 

@@ -36,12 +36,16 @@ def test_values_of_other_programs_and_missing_keys() -> None:
     ]
 
 
-def test_numbers_keep_their_own_text() -> None:
+def test_numbers_with_a_fraction_are_doubles_as_java_shows_them() -> None:
     fields = [DataField(0, "s", parse_data_type("STRING")), DataField(1, "d", parse_data_type("DECIMAL(38, 18)"))]
     number = "12345678901234567890.123456789012345678"
-    found = parse_json_lines(f'{{"s":{number},"d":{number}}}\n{{"s":"1.5","d":-1e2}}'.encode(), fields, "f.json")
-    assert found["s"].to_pylist() == [number, "1.5"]
-    assert [str(value) for value in found["d"].to_pylist()] == [number, "-100." + 18 * "0"]
+    lines = f'{{"s":{number},"d":{number}}}\n{{"s":"1.50","d":-1e2}}\n{{"s":1.50,"d":12345678901234567890}}\n'
+    found = parse_json_lines(f'{lines}{{"s":1e400}}'.encode(), fields, "f.json")
+    assert found["s"].to_pylist() == ["1.2345678901234567E19", "1.50", "1.5", "Infinity"]
+    values = [None if value is None else str(value) for value in found["d"].to_pylist()]
+    assert values == [f"{digits}.{18 * '0'}" for digits in ("12345678901234567000", "-100", "12345678901234567890")] + [
+        None
+    ]
     with pytest.raises(DataError, match="not a JSON file"):
         parse_json_lines(b'{"s":01.5}', fields, "f.json")
 
