@@ -141,14 +141,14 @@ def test_decimals_that_are_numbers_are_no_bytes() -> None:
         listed = [Decimal(2222), Decimal("12.34"), Decimal("0.5"), None]
         assert rows(read(NAME, [line], types)) == [("+I", Decimal(1111), listed)]
     number = "123456789012345678.25"
-    line = json.dumps(change("c", None, {"d": 0})).replace('"d": 0', f'"d": {number}')
-    assert rows(read(NAME, [line], fields(d="DECIMAL(20, 2)"))) == [("+I", Decimal(number))]
+    written = json.dumps(change("c", None, {"d": 0})).replace('"d": 0', f'"d": {number}')
+    assert rows(read(NAME, [written], fields(d="DECIMAL(20, 2)"))) == [("+I", Decimal(number))]
 
 
 def test_keys_of_maps_and_fields_of_rows_may_be_decimals() -> None:
     """Kafka's JSON converter writes maps whose keys are no texts as lists of pairs."""
     decimal = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}}
-    columns = [
+    columns: list[dict[str, Any]] = [
         {"field": "m", "type": "map", "keys": decimal, "values": decimal},
         {"field": "r", "type": "struct", "fields": [{**decimal, "field": "d"}]},
         {"field": "n", "type": "map", "keys": {"type": "int32"}, "values": {"type": "string"}},
