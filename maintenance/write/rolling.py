@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from maintenance.errors import DataError
-from maintenance.format.bytes.decimals import null_where_too_long
+from maintenance.format.bytes.decimals import check_bits, null_where_too_long
 from maintenance.format.data_formats import data_format
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource
 from maintenance.format.rows.binary_row import EMPTY_ROW, serialize_row
@@ -130,8 +130,10 @@ class RollingFileWriter:
         self._pending_rows, self._pending_bytes = rest.num_rows, rest.nbytes
 
     def _write_group(self, rows: pa.Table) -> None:
-        """Write rows to the open file, or to several when there is a limit to a file's rows."""
-        if not self._keeps_long_decimals:
+        """Write rows to the open file, or to several when there is a limit to a file's rows. Raises: DataError."""
+        if self._keeps_long_decimals:
+            check_bits(rows, f"table {self._context.name}")
+        else:
             rows = _without_long_decimals(rows)
         while rows.num_rows:
             if self._open is None:

@@ -7,11 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from maintenance.errors import DataError
 from maintenance.types.row_hash import SHORT_DECIMAL
 
 Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 _WIDTH = 16
+# Parquet files hold decimals of up to this many digits in 32 bits.
+_INT32_DIGITS = 9
 
 
 def digits_of_decimals(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -60,3 +63,24 @@ def null_where_too_long(column: Column) -> Column:
     return pc.if_else(
         pc.and_(pc.less_equal(column, high), pc.greater_equal(column, low)), column, pa.scalar(None, kind)
     )
+
+
+def check_bits(rows: pa.Table, where: str) -> None:
+    """Refuse a sum that the 32 bits do not hold in which parquet files keep decimals of few digits; Paimon cuts it off.
+
+    Args: `where`: the table, for the message. Raises: DataError.
+    """
+    for field in rows.schema:
+        if not pa.types.is_decimal(field.type) or field.type.precision > _INT32_DIGITS:
+            continue
+        ends = pc.min_max(rows.column(field.name)).as_py()
+        if ends["min"] is None:
+            continue
+        wrong = next((value for value in ends.values() if not -(2**31) <= value.scaleb(field.type.scale) < 2**31), None)
+        if wrong is not None:
+            precision, scale = field.type.precision, field.type.scale
+            raise DataError(
+                f"{wrong} in column '{field.name}' is too long even for the 32 bits of a DECIMAL({precision}, {scale})",
+                where,
+                f"Change the column's type to DECIMAL({SHORT_DECIMAL}, {scale}): its sums need more digits.",
+            )

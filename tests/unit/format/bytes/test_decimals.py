@@ -5,7 +5,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from maintenance.format.bytes.decimals import decimals_of_digits, null_where_too_long
+from maintenance.errors import DataError
+from maintenance.format.bytes.decimals import check_bits, decimals_of_digits, null_where_too_long
 
 
 def test_decimals_with_too_many_digits_become_null() -> None:
@@ -21,3 +22,16 @@ def test_the_longest_decimals_of_a_type_stay(precision: int) -> None:
     most = 10**precision - 1
     decimals = pa.array([None, Decimal(most), Decimal(-most)], pa.decimal128(precision, 0))
     assert null_where_too_long(decimals).equals(decimals)
+
+
+def test_sums_beyond_32_bits_are_refused_by_name() -> None:
+    def rows(*digits: int | None) -> pa.Table:
+        stored = pa.array([None if n is None else n.to_bytes(5, "big", signed=True) for n in digits], pa.binary())
+        return pa.table({"n": [1] * len(digits), "d": decimals_of_digits(stored, pa.decimal128(9, 2))})
+
+    check_bits(rows(None, None), "table db.t")
+    check_bits(rows(2**31 - 1, None, -(2**31)), "table db.t")
+    with pytest.raises(DataError, match=r"21474836.48 in column 'd'.* DECIMAL\(9, 2\) .*to DECIMAL\(18, 2\)"):
+        check_bits(rows(1, 2**31), "table db.t")
+    with pytest.raises(DataError, match=r"-21474836.49 in column 'd'"):
+        check_bits(rows(None, -(2**31) - 1), "table db.t")
