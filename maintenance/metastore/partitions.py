@@ -11,7 +11,7 @@ from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.metadata.partition_value import PartitionValue
 from maintenance.options import table as table_options
 from maintenance.table.other_branches import seen_branches
-from maintenance.table.partitions import forget_partitions, named_partitions
+from maintenance.table.partitions import entries_in_buckets, forget_partitions, named_partitions
 from maintenance.table.system.local_time import instant_of
 from maintenance.table.table import Table, new_commit_user
 
@@ -41,7 +41,10 @@ class Partition:
 
 
 def list_partitions(table: Table) -> list[Partition]:
-    """The partitions that have live files in the newest snapshot, also those that reads take from other branches."""
+    """The partitions that have live files in the newest snapshot, also those that reads take from other branches.
+
+    Rows that wait for their buckets make none, as in Paimon.
+    """
     found: dict[bytes, Partition] = {}
     for side in seen_branches(table) if table.schema.partition_keys else ():
         groups = _by_partition(side)
@@ -50,9 +53,8 @@ def list_partitions(table: Table) -> list[Partition]:
 
 
 def _by_partition(table: Table) -> dict[bytes, list[ManifestEntry]]:
-    snapshot = table.latest_snapshot()
     groups: dict[bytes, list[ManifestEntry]] = {}
-    for entry in () if snapshot is None else table.manifests.live_entries(snapshot):
+    for entry in entries_in_buckets(table, table.latest_snapshot()):
         groups.setdefault(entry.partition, []).append(entry)
     return groups
 

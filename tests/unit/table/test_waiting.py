@@ -13,7 +13,7 @@ from maintenance.operations import compact
 from maintenance.read import split_read
 from maintenance.read.waiting import sorted_runs
 from maintenance.table.table import Table
-from tests.tables import create_table, get_table
+from tests.tables import create_table, get_table, open_warehouse
 
 FIELDS = [("p", "INT NOT NULL"), ("k", "INT NOT NULL"), ("v", "INT"), ("s", "STRING")]
 MERGES = {"postpone.merge-on-read": "true"}
@@ -117,3 +117,13 @@ def test_of_an_earlier_state_and_of_changes(tmp_path: Path) -> None:
     assert found(table, None, **{"scan.snapshot-id": "1"}) == [(1, 1, 1, "a")]
     with pytest.raises(UnsupportedError, match="not of a whole state"):
         found(table, None, **{"incremental-between": "1,2"})
+
+
+def test_partitions_that_only_have_waiting_rows_are_not_listed(tmp_path: Path) -> None:
+    table = table_of(tmp_path)
+    table.write_arrow(rows((1, 1, 1, "a")))
+    assert open_warehouse(tmp_path).list_partitions("db.t") == []
+    compact(None, table)
+    table.write_arrow(rows((1, 2, 2, "b"), (2, 2, 2, "b")))
+    listed = open_warehouse(tmp_path).list_partitions("db.t")
+    assert [(partition.spec, partition.record_count) for partition in listed] == [({"p": "1"}, 1)]
