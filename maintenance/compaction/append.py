@@ -32,6 +32,8 @@ from maintenance.write.rolling import FilePlace, RollingFileWriter
 
 _OPEN_FILE_COST = 4 << 20
 _BATCH_ROWS = 1 << 17
+# A full compaction of a bucket whose rows have an order rewrites no fewer.
+_FULL_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,23 +185,25 @@ def pack_in_order(
     files: Sequence[DataFileMeta],
     *,
     target_size: int,
+    small_ratio: float,
     min_files: int,
     full: bool,
+    deletes: bool = False,
     with_vectors: Collection[str] = (),
 ) -> list[tuple[DataFileMeta, ...]]:
     """At most one group of neighbouring files of a bucketed append table, which keeps the order of its rows.
 
-    `with_vectors`: names of files with deleted rows, all of which a full compaction rewrites.
+    A full compaction of fewer than three files goes by the same rule as any other.
+
+    Args:
+        target_size, small_ratio: as of `pack_small_files`, for full compactions.
+        min_files: neighbours of less than two target sizes are rewritten from this number on.
+        deletes: the table has deletion vectors, and a full compaction puts any number of its files together.
+        with_vectors: names of files with deleted rows, all of which a full compaction rewrites.
     """
     ordered = sorted(files, key=lambda f: f.min_sequence_number)
-    if full:
-        while ordered and ordered[0].file_size >= target_size and ordered[0].file_name not in with_vectors:
-            ordered.pop(0)
-        if any(file.file_name in with_vectors for file in ordered):
-            return [tuple(ordered)]
-        small = sum(f.file_size for f in ordered if f.file_size < target_size)
-        large = sum(f.file_size for f in ordered if f.file_size >= target_size)
-        return [tuple(ordered)] if len(ordered) >= 3 and small > large else []
+    if full and (deletes or with_vectors or len(ordered) >= _FULL_FILES):
+        return _all_in_order(ordered, small_ratio * target_size, deletes=deletes, with_vectors=with_vectors)
     window: list[DataFileMeta] = []
     for file in ordered:
         window.append(file)
@@ -208,6 +212,20 @@ def pack_in_order(
         while sum(f.file_size for f in window) >= 2 * target_size:
             window.pop(0)
     return []
+
+
+def _all_in_order(
+    ordered: Sequence[DataFileMeta], small_size: float, *, deletes: bool, with_vectors: Collection[str]
+) -> list[tuple[DataFileMeta, ...]]:
+    """All files from the first small one on, or the first with deleted rows, if that is worth it."""
+    kept = (n for n, f in enumerate(ordered) if f.file_size < small_size or f.file_name in with_vectors)
+    rest = tuple(ordered[next(kept, len(ordered)) :])
+    if any(file.file_name in with_vectors for file in rest):
+        return [rest]
+    if deletes:
+        return [rest] if len(rest) > 1 else []
+    small = sum(file.file_size < small_size for file in rest)
+    return [rest] if len(rest) >= _FULL_FILES and small > len(rest) - small else []
 
 
 def rewrite_append(task: AppendCompactionTask) -> CommitMessage:

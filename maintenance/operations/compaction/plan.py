@@ -416,19 +416,26 @@ def _plan_append(
         return _plan_clustering(table, group, members, deletions, full=full, now_millis=now_millis)
     files = [entry.file for entry in members]
     target = options.target_file_size(has_primary_key=False)
-    least = options.compaction_min_file_num
+    least, ratio = options.compaction_min_file_num, options.compaction_small_file_ratio
     if options.bucket == -1:
         deleted = DeletedRows(
             {name: deletion.path for name, deletion in deletions.items()},
             {name: deletion.range.cardinality for name, deletion in deletions.items()},
             options.compaction_delete_ratio_threshold,
         )
-        ratio = options.compaction_small_file_ratio
         packed = pack_with_deletions(
             files, deleted, target_size=target, small_ratio=ratio, min_files=least, all_leftovers=full
         )
     else:
-        packed = pack_in_order(files, target_size=target, min_files=least, full=full, with_vectors=deletions)
+        packed = pack_in_order(
+            files,
+            target_size=target,
+            small_ratio=ratio,
+            min_files=least,
+            full=full,
+            deletes=options.has_deletion_vectors,
+            with_vectors=deletions,
+        )
     total = members[0].total_buckets
     if options.evolves:
         open_cost = options.source_split_open_file_cost

@@ -90,9 +90,11 @@ def test_good_files_are_left_alone() -> None:
     assert packed(7, 6, 8, 6, 9) == [[6, 6]]
 
 
-def in_order(*sizes: int, full: bool = False) -> list[list[int]]:
+def in_order(*sizes: int, full: bool = False, deletes: bool = False, min_files: int = 5) -> list[list[int]]:
     files = [data_file(str(i), size=size, sequence=i) for i, size in enumerate(sizes)]
-    groups = pack_in_order(list(reversed(files)), target_size=100, min_files=5, full=full)
+    groups = pack_in_order(
+        list(reversed(files)), target_size=100, small_ratio=0.7, min_files=min_files, full=full, deletes=deletes
+    )
     return [[int(file.file_name) for file in group] for group in groups]
 
 
@@ -108,11 +110,24 @@ def test_neighbours_of_an_ordered_bucket() -> None:
 
 
 def test_full_compaction_of_an_ordered_bucket() -> None:
-    assert in_order(100, 200, 1, 1, 1, full=True) == [[2, 3, 4]]
+    assert in_order(70, 200, 1, 1, 1, full=True) == [[2, 3, 4]]
+    assert in_order(69, 1, 1, full=True) == [[0, 1, 2]]
+    assert in_order(1, 100, 1, full=True) == [[0, 1, 2]], "most files are small"
+    assert in_order(1, 70, 1, 70, full=True) == []
+    assert in_order(100, 1, 1, full=True) == [], "two are too few"
+
+
+def test_full_compaction_of_two_files_goes_by_the_option() -> None:
     assert in_order(1, 1, full=True) == []
-    assert in_order(1, 100, 1, full=True) == [], "most bytes are in good files"
-    assert in_order(60, 100, 41, full=True) == [[0, 1, 2]]
-    assert in_order(60, 100, 40, full=True) == []
+    assert in_order(1, 1, full=True, min_files=2) == [[0, 1]]
+    assert in_order(150, 50, full=True, min_files=2) == [[0, 1]]
+    assert in_order(100, 1, 1, full=True, min_files=2) == []
+
+
+def test_full_compaction_with_deletion_vectors_puts_two_files_together() -> None:
+    assert in_order(1, 1, full=True, deletes=True) == [[0, 1]]
+    assert in_order(100, 1, 200, full=True, deletes=True) == [[1, 2]]
+    assert in_order(1, full=True, deletes=True) == in_order(100, 1, full=True, deletes=True) == []
 
 
 def test_a_full_compaction_of_an_ordered_bucket_takes_all_with_deleted_rows() -> None:
@@ -120,7 +135,9 @@ def test_a_full_compaction_of_an_ordered_bucket_takes_all_with_deleted_rows() ->
     files = [data_file(str(i), size=200, sequence=i) for i in range(3)]
 
     def chosen(*with_vectors: str) -> list[list[str]]:
-        groups = pack_in_order(files, target_size=100, min_files=5, full=True, with_vectors=with_vectors)
+        groups = pack_in_order(
+            files, target_size=100, small_ratio=0.7, min_files=5, full=True, with_vectors=with_vectors
+        )
         return [[file.file_name for file in group] for group in groups]
 
     assert chosen() == []
