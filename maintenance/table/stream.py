@@ -25,7 +25,16 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_appended, plan_changes, plan_overwritten
 from maintenance.scan.plan import ScanPlan, plan_scan
 from maintenance.scan.split import AnySplit, Split
-from maintenance.scan.startup import AtSnapshot, AtTime, CommittedSince, Compacted, FilesSince, Latest, startup_of
+from maintenance.scan.startup import (
+    AtSnapshot,
+    AtTime,
+    AtVersion,
+    CommittedSince,
+    Compacted,
+    FilesSince,
+    Latest,
+    startup_of,
+)
 from maintenance.scan.stream_position import Admission, Limits, StreamPosition
 from maintenance.scan.target import RecordChanges
 from maintenance.table.chain import refuse_changes
@@ -84,6 +93,8 @@ class TableStream:
                 if mode == "from-snapshot-full":
                     return StreamPosition(max(snapshot_id, self.table.snapshots.earliest_id() or 1), full=True)
                 return self._from(snapshot_id)
+            case AtVersion(version) if version.isdecimal() and self.table.tags.find(version) is None:
+                return self._from(int(version))
             case AtTime(millis):
                 return StreamPosition(self._first_since(millis))
             case CommittedSince(millis) if (first := self._first_behind(millis)) is not None:

@@ -25,7 +25,7 @@ STARTS: tuple[Mapping[str, str], ...] = (
     {"scan.mode": "latest"},
     {"scan.mode": "compacted-full"},
     {"scan.snapshot-id": "1"},
-    {"scan.snapshot-id": "5"},
+    {"scan.version": "5"},
     {"scan.mode": "from-snapshot-full", "scan.snapshot-id": "4"},
     {"scan.timestamp-millis": "0"},
 )

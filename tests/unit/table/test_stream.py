@@ -138,6 +138,7 @@ def filled(folder: Path, options: Mapping[str, str] | None = None) -> CatalogTab
         ({"scan.mode": "latest"}, StreamPosition(6)),
         ({"scan.mode": "compacted-full"}, StreamPosition(4, full=True)),
         ({"scan.snapshot-id": "2"}, StreamPosition(2)),
+        ({"scan.version": "2"}, StreamPosition(2)),
         ({"scan.mode": "from-snapshot", "scan.snapshot-id": "3"}, StreamPosition(3)),
         ({"scan.mode": "from-snapshot-full", "scan.snapshot-id": "3"}, StreamPosition(3, full=True)),
         ({"scan.timestamp-millis": "2000"}, StreamPosition(2)),
@@ -212,6 +213,7 @@ def test_a_gap_stops_the_stream(tmp_path: Path) -> None:
     "options",
     [
         {"scan.tag-name": "a"},
+        {"scan.version": "a"},
         {"scan.mode": "incremental", "incremental-between": "1,2"},
         {"scan.watermark": "1"},
     ],
