@@ -10,7 +10,7 @@ from sqlglot.tokens import Token, TokenType
 
 from maintenance.errors import SqlError, UnsupportedError
 from maintenance.sql.cursor import Cursor, Source
-from maintenance.sql.dialects import Flink
+from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.place import unknown
 from maintenance.sql.result import Result
 from maintenance.sql.statements.statement import Parse
@@ -153,7 +153,7 @@ def _with_texts(condition: str) -> str:
     Source: Java `SimpleSqlPredicateConvertor`.
     """
     parts, end, before = [], 0, ""
-    for token in Source(condition, Flink).tokens(words=True):
+    for token in Source(condition, PaimonSpark).tokens(words=True):
         if token.token_type is TokenType.NUMBER and before not in ("-", "."):
             parts += [condition[end : token.start], f"'{Decimal(token.text):f}'"]
             end = token.end + 1

@@ -51,11 +51,11 @@ class ArrowView(SystemTableHandle):
         if where is not None:
             plain = [field for field in fields_of(rows.schema) if not field.type.is_nested]
             predicate = parse(where, plain)
-            self.check(predicate)
+            self._check_condition(predicate)
             rows = rows.filter(mask(predicate, rows))
         return rows.select(self.shown(rows.column_names) if columns is None else list(columns))
 
-    def check(self, predicate: Predicate) -> None:
+    def _check_condition(self, predicate: Predicate) -> None:
         """Raises: NotFoundError: a condition names what is not there, and Paimon refuses to look for it."""
 
     def shown(self, names: Sequence[str]) -> list[str]:
@@ -108,7 +108,7 @@ class SystemTableView(MetadataView):
         """This table with further options for reading."""
         return replace(self, table=self.table.copy(options))
 
-    def check(self, predicate: Predicate) -> None:
+    def _check_condition(self, predicate: Predicate) -> None:
         if self.system.check is not None:
             self.system.check(self.table, predicate)
 

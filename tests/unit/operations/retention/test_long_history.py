@@ -30,7 +30,8 @@ SNAPSHOTS, TAGS = 2 * COUNTED_COMMITS, 40
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> CatalogTable:
     """A table of many snapshots, no change of which is in a changelog."""
-    catalog = open_catalog({"warehouse": str(tmp_path_factory.mktemp("long"))})
+    # Nothing that one test has read is there for the next.
+    catalog = open_catalog({"warehouse": str(tmp_path_factory.mktemp("long")), "cache-enabled": "false"})
     catalog.create_database("d")
     options = {"bucket": "1", "write-only": "true", "changelog-producer": "lookup"}
     catalog.create_table("d.t", Schema([("id", "BIGINT NOT NULL")], primary_keys=["id"], options=options))
