@@ -11,7 +11,7 @@ from maintenance.fs.file_io import FileIO
 from maintenance.metastore.filesystem import FilesystemCatalog
 from maintenance.metastore.identifier import Identifier
 from maintenance.metastore.warehouse import known_folder, warehouse_folder
-from maintenance.operations.history import history_table
+from maintenance.operations.history import history_of
 from maintenance.options.environment import from_environment
 from maintenance.project.chain import create_described
 from maintenance.project.config import TableConfig
@@ -31,8 +31,7 @@ class PaimonCatalog(dg.ConfigurableResource):
 
     def history_of(self, identifier: str) -> str | None:
         """The history table for what is done to a table; None if none is kept, as for the history's own database."""
-        own = identifier.partition(".")[0] == self.history
-        return None if self.history is None or own else history_table(self.history)
+        return history_of(self.history, identifier)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """A run or a tick begins. Called by Dagster. The catalog is opened when it is first needed."""

@@ -45,7 +45,7 @@ def kept_plan(context: dg.OpExecutionContext, catalog: PaimonCatalog, plan: Stor
         context.log.warning(warning)
     if plan.warnings:
         metadata["warnings"] = dg.MetadataValue.md("\n".join(f"- {warning}" for warning in plan.warnings))
-    seconds = planned_seconds(catalog.open(), catalog.history_of, plan)
+    seconds = planned_seconds(catalog.open(), catalog.history, plan)
     if seconds is not None:
         metadata["estimated time"] = seconds_text(seconds)
     return metadata

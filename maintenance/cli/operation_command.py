@@ -5,7 +5,6 @@ They lie where Dagster keeps its own, so each carries out the other's.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import click
@@ -17,7 +16,7 @@ from maintenance.cli.exits import NOTHING_TO_DO
 from maintenance.cli.progress import shown_progress
 from maintenance.errors import OptionError, PaimonError
 from maintenance.operation_names import commands
-from maintenance.operations.history import HISTORY_DATABASE, history_table, planned_seconds
+from maintenance.operations.history import HISTORY_DATABASE, planned_seconds
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import StoredPlan
 from maintenance.sql.plans import apply_plan, keep_plan, kept_plan, noted
@@ -114,9 +113,12 @@ def show_plan(target: Any, session: SessionState, command: str, plan: StoredPlan
     if len(shown) < len(plan.groups):
         click.echo(f"… and {len(plan.groups) - len(shown):,} more")
     _warn(plan.warnings)
-    seconds = planned_seconds(session.current(), partial(_history_of, target), plan) if is_table else None
-    if seconds:
-        click.echo(f"By past runs this takes about {seconds_text(seconds)}.")
+    if is_table:
+        project = target.project()
+        database = HISTORY_DATABASE if project is None else project.history
+        seconds = planned_seconds(session.current(), database, plan)
+        if seconds:
+            click.echo(f"By past runs this takes about {seconds_text(seconds)}.")
     try:
         plan_id = keep_plan(session, plan)
     except (PaimonError, OSError) as error:
@@ -128,13 +130,6 @@ def show_plan(target: Any, session: SessionState, command: str, plan: StoredPlan
         how = f"apply {plan_id}" if command == "apply" else f"{command} --apply {plan_id}"
         click.echo(f"plan {plan_id}: paimonctl {how}", err=not is_table)
     return 0
-
-
-def _history_of(target: Any, table: str) -> str | None:
-    """The history table for a table: that of the tables.yaml which was named, or the usual one."""
-    project = target.project()
-    database: str | None = HISTORY_DATABASE if project is None else project.history
-    return None if database is None or table.startswith(f"{database}.") else history_table(database)
 
 
 def _warn(lines: Sequence[str]) -> None:

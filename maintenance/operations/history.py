@@ -7,7 +7,7 @@ many snapshots, its small files are merged and the old snapshots expire.
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -115,6 +115,11 @@ class Used:
 def history_table(database: str) -> str:
     """The history table of a database."""
     return f"{database}.{_NAME}"
+
+
+def history_of(database: str | None, table: str) -> str | None:
+    """The history table for what is done to a table. None: there is no such database, or it is the table's own."""
+    return None if database is None or table.partition(".")[0] == database else history_table(database)
 
 
 def write_history(catalog: Catalog, history: str, entries: Sequence[HistoryEntry]) -> None:
@@ -249,10 +254,10 @@ def estimated_seconds(past: Sequence[Mapping[str, Any]], input_bytes: int) -> fl
     return input_bytes * sum(row["seconds"] for row in with_size) / done if done else None
 
 
-def planned_seconds(catalog: Catalog, history_of: Callable[[str], str | None], plan: StoredPlan) -> float | None:
+def planned_seconds(catalog: Catalog, database: str | None, plan: StoredPlan) -> float | None:
     """How long a plan may take, by past runs on its tables; None if there were none, or they cannot be read.
 
-    Args: `history_of`: the history table for a table; None = none is kept.
+    Args: `database`: of the history; None = there is none.
     """
     if plan.table == MANY:
         if "plans" not in plan.arguments:  # of the bin, or of a database's copies: there are no past runs to compare
@@ -260,9 +265,9 @@ def planned_seconds(catalog: Catalog, history_of: Callable[[str], str | None], p
         plans = [StoredPlan.of_dict(stored) for stored in plan.arguments["plans"][: _ESTIMATED + 1]]
         if len(plans) > _ESTIMATED:
             return None
-        parts = [planned_seconds(catalog, history_of, stored) for stored in plans]
+        parts = [planned_seconds(catalog, database, stored) for stored in plans]
         return None if None in parts else sum(filter(None, parts))
-    history = history_of(plan.table)
+    history = history_of(database, plan.table)
     if history is None:
         return None
     if not plan.groups:
