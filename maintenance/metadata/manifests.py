@@ -6,7 +6,7 @@ The live files of a snapshot are all ADD entries of its base and delta lists who
 
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -112,6 +112,10 @@ class Manifests:
     file_io: FileIO
     paths: TablePaths
 
+    def version(self, name: str) -> Hashable | None:
+        """What tells a file of that name from another one, None if it is missing or nothing is kept in memory."""
+        return self.file_io.lasting_version(self.paths.manifest(name)) if self.file_io.cache.manifest_bytes else None
+
     def _read(self, name: str, size: int | None = None) -> bytes:
         """The bytes of a file. `size`: how many they must be: Avro files have no end, so a cut may not show."""
         path = self.paths.manifest(name)
@@ -128,8 +132,7 @@ class Manifests:
 
     def read_list(self, name: str, size: int | None = None) -> list[ManifestFileMeta]:
         """The manifests of a list. `size`: bytes of it, where a snapshot says. Raises: CorruptFileError."""
-        path, settings = self.paths.manifest(name), self.file_io.cache
-        version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
+        path, settings, version = self.paths.manifest(name), self.file_io.cache, self.version(name)
         kept = metadata_cache(settings).manifests
         metas: list[ManifestFileMeta] | None = None if version is None else kept.get(path, (version, size))
         if metas is None:
@@ -164,9 +167,7 @@ class Manifests:
         counts: EntryCounts | None = None,
     ) -> ManifestColumns:
         """As `read`, as columns."""
-        settings = self.file_io.cache
-        path = self.paths.manifest(name)
-        version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
+        path, settings, version = self.paths.manifest(name), self.file_io.cache, self.version(name)
         kept = metadata_cache(settings).manifests
         columns: ManifestColumns | None = None if version is None else kept.get(path, version)
         if columns is None:
@@ -185,8 +186,7 @@ class Manifests:
 
         They are kept without the rest of the manifest, which expiry and orphan removal have no use for.
         """
-        settings, path = self.file_io.cache, self.paths.manifest(meta.file_name)
-        version = self.file_io.lasting_version(path) if settings.manifest_bytes else None
+        path, settings, version = self.paths.manifest(meta.file_name), self.file_io.cache, self.version(meta.file_name)
         kept, place = metadata_cache(settings).manifests, path + _NAMES
         named: _Named | None = None if version is None else kept.get(place, version)
         if named is None:

@@ -1,7 +1,7 @@
 """Live files as columns: what is left of additions and deletions, added up, and what changes meet in them."""
 
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from maintenance.write.message import CommitMessage
 from tests.examples import examples
 from tests.tables import create_table, get_table, live
 from tests.unit.commit.entries import KEY_OF, entry
-from tests.unit.metadata.states import HandMade, snapshot_of
+from tests.unit.metadata.states import HandMade, file, snapshot_of
 
 ALONE = CommitIdentity("another compaction")
 PARTITIONS = [serialize_row([day], [parse_type("INT")]) for day in range(2)]
@@ -89,6 +89,35 @@ def test_live_columns_are_the_live_entries(parts: list[list[ManifestEntry]], wan
             created = [file.creation_time for file in files if file.creation_time is not None]
             largest = max(file.max_sequence_number for file in files)
             assert groups[key][4:] == (len(files), largest, max(created, default=None))
+
+
+@given(
+    st.lists(st.lists(changes(), min_size=1, max_size=4), min_size=1, max_size=6),
+    st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=6),
+)
+@settings(max_examples=examples(60))
+def test_groups_kept_in_memory_are_those_of_the_manifests(
+    parts: list[list[ManifestEntry]], chosen: list[list[bool]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        table = HandMade(Path(folder) / "t")
+        written = [meta for part in parts for meta in table.writer().write(part, 0)]
+        forgetful = Manifests(FileIO(cache=CacheSettings(manifest_bytes=0)), table.paths)
+        for number, wanted in enumerate(chosen):
+            name, size = table.writer().write_list([meta for meta, each in zip(written, wanted, strict=False) if each])
+            snapshot = replace(table.state(number), base_manifest_list=name, base_manifest_list_size=size)
+            found, expected = live_groups(table.manifests, snapshot), live_groups(forgetful, snapshot)
+            assert Counter(found) == Counter(expected)
+
+
+def test_a_manifest_that_vanished_after_it_was_added_up_is_missed(tmp_path: Path) -> None:
+    table = HandMade(tmp_path / "t")
+    snapshot = table.published(table.state(1, [file("a", max_sequence_number=3)]))
+    assert [group.max_sequence_number for group in live_groups(table.manifests, snapshot)] == [3]
+    [meta] = table.manifests.data_manifests(snapshot)
+    Path(table.paths.manifest(meta.file_name)).unlink()
+    with pytest.raises(CorruptFileError, match="missing"):
+        live_groups(table.manifests, snapshot)
 
 
 @given(STATES)
