@@ -84,13 +84,7 @@ class Place:
         """Hash records into the room. Returns False where there is not enough of it."""
         if self.count + rows.num_rows > self.rows:
             return False
-        records = self._records
-        at = slice(self.start + self.count, self.start + self.count + rows.num_rows)
-        row_hashes(rows, hashes, {name: records.room(name)[at] for name in hashes})
-        records.room(NUMBERS)[at] = rows.column(SEQUENCE_NUMBER.name).to_numpy()
-        retract = is_retract(rows.column(VALUE_KIND.name).to_numpy())
-        if retract.any():
-            records.note_retracted(at, retract)
+        self._records.put(self.start + self.count, rows, hashes)
         self.count += rows.num_rows
         return True
 
@@ -108,6 +102,9 @@ class ProofRecords:
         self._retract: np.ndarray | None = None
         self._places: list[Place] = []
         self._batches: list[OriginBatch] = []
+        # Rows with room that are not hashed yet, and where it is: those of small files are hashed together.
+        self._waiting: list[tuple[int, pa.Table]] = []
+        self._hashes: Mapping[str, HashOf] = {}
 
     # While files are read
 
@@ -124,10 +121,33 @@ class ProofRecords:
             self._rooms[name] = np.empty(self._capacity, np.int64 if name == NUMBERS else _U64)
         return self._rooms[name]
 
-    def note_retracted(self, at: slice, retract: np.ndarray) -> None:
-        if self._retract is None:
-            self._retract = np.zeros(self._capacity, bool)
-        self._retract[at] = retract
+    def put(self, start: int, rows: pa.Table, hashes: Mapping[str, HashOf]) -> None:
+        """Hash records into the room from `start` on. `hashes`: the same for all records."""
+        self._hashes = hashes
+        self._waiting.append((start, rows))
+        if sum(rows.num_rows for _, rows in self._waiting) >= BLOCK_ROWS:
+            self._hash_waiting()
+
+    def _hash_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        rows = pa.concat_tables([rows for _, rows in waiting])
+        at: slice | np.ndarray
+        if len(waiting) == 1:
+            [(start, _)] = waiting
+            at = slice(start, start + rows.num_rows)
+            row_hashes(rows, self._hashes, {name: self.room(name)[at] for name in self._hashes})
+        else:
+            at = np.concatenate([np.arange(start, start + rows.num_rows) for start, rows in waiting])
+            for name, hashes in row_hashes(rows.combine_chunks(), self._hashes).items():
+                self.room(name)[at] = hashes
+        self.room(NUMBERS)[at] = rows.column(SEQUENCE_NUMBER.name).to_numpy()
+        retract = is_retract(rows.column(VALUE_KIND.name).to_numpy())
+        if retract.any():
+            if self._retract is None:
+                self._retract = np.zeros(self._capacity, bool)
+            self._retract[at] = retract
 
     def add(self, batch: OriginBatch) -> None:
         """Records that have no place."""
@@ -136,6 +156,7 @@ class ProofRecords:
 
     def settle(self) -> None:
         """Put all records in order of their runs, once all are there."""
+        self._hash_waiting()
         if self._batches or any(place.count < place.rows for place in self._places):
             placed = [self._as_batch(place) for place in self._places if place.count]
             self._batches = sorted([*placed, *self._batches], key=lambda batch: batch.origin.run)
