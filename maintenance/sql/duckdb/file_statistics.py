@@ -39,6 +39,18 @@ def statistics_of_files(
     return {name: texts for name, texts in joined.items() if texts}
 
 
+def columns_with_nulls(
+    files: Sequence[DataFileMeta], schema: TableSchema, columns: Sequence[DataField]
+) -> frozenset[str]:
+    """Names of the columns of which the manifests do not say that no file has a null.
+
+    Args: `schema`: the one that all files were written with.
+    Raises: CorruptFileError: statistics do not fit it.
+    """
+    known = [_known(file, schema) for file in files]
+    return frozenset(column.name for column in columns if any(one.get(column.name, _UNKNOWN)[2] != 0 for one in known))
+
+
 def _known(file: DataFileMeta, schema: TableSchema) -> Mapping[str, _Known]:
     fields = written_fields(file, schema)
     if file.value_stats_cols is not None:

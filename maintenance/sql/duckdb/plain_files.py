@@ -20,7 +20,7 @@ from maintenance.read.split_read import SplitRead
 from maintenance.scan.split import AnySplit, Split
 from maintenance.scan.target import FullState
 from maintenance.sql.duckdb.duck_types import duck_type
-from maintenance.sql.duckdb.file_statistics import statistics_of_files
+from maintenance.sql.duckdb.file_statistics import columns_with_nulls, statistics_of_files
 from maintenance.sql.query.relations import Relation, predicate_of
 from maintenance.table.table import Table
 from maintenance.types.data_type import DataField
@@ -39,6 +39,11 @@ _KNOWN_FILES: dict[Hashable, "_Files | None"] = {}
 _MOST_KNOWN = 200
 # Statistics of columns; versions before refuse them.
 _TAKES_STATISTICS = int(duckdb.__version__.partition(".")[0]) >= 2
+# If all texts of a page are the same, DuckDB 2.0 takes its nulls for that text when it judges a condition, and returns
+# the text's rows for IS NULL. It does so where a condition names the column alone: so it names this one as well, which
+# is the number of the row in its file, never null.
+_ROW = "file_row_number"
+_MISJUDGED = frozenset({"VARCHAR", "BLOB"})
 # What DuckDB takes for a pattern in a path.
 _PATTERN = frozenset("*?[{")
 
@@ -51,10 +56,12 @@ class _File(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """Attributes: `statistics`: what DuckDB cannot know of several files, see `statistics_of_files`."""
+    """Attributes: `statistics`: what DuckDB cannot know of several files, see `statistics_of_files`; `with_nulls`:
+    columns in which there may be nulls."""
 
     files: Sequence[_File]
     statistics: Mapping[str, Mapping[str, str]]
+    with_nulls: frozenset[str]
 
 
 def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str | None:
@@ -74,13 +81,20 @@ def plain_query(connection: duckdb.DuckDBPyConnection, relation: Relation) -> st
     paths = [file.path for file in there.files]
     names = [_name(column.name) for column in columns]
     types = _types(connection, paths[0])
+    if _ROW in map(str.lower, types):
+        return None
     outputs = []
     for name, column in zip(names, columns, strict=True):
         type_there = types.get(column.name, "")
         wanted = duck_type(column.type)
         if type_there != wanted and not (type_there.startswith("TIMESTAMP") and wanted.startswith("TIMESTAMP")):
             return None
-        outputs.append(name if type_there == wanted else f"CAST({name} AS {wanted}) AS {name}")
+        if type_there != wanted:
+            outputs.append(f"CAST({name} AS {wanted}) AS {name}")
+        elif type_there in _MISJUDGED and column.name in there.with_nulls:
+            outputs.append(f"CASE WHEN {_ROW} >= 0 THEN {name} END AS {name}")
+        else:
+            outputs.append(name)
     return f"SELECT {', '.join(outputs)} FROM {_source(paths, _hints(there))}"
 
 
@@ -196,7 +210,8 @@ def _files(splits: Sequence[AnySplit], read: SplitRead) -> _Files | None:
             metas.append(file)
         if len(files) > _MOST_FILES:
             return None
-    return _Files(files, statistics_of_files(metas, read.schema, read.columns) if len(files) > 1 else {})
+    statistics = statistics_of_files(metas, read.schema, read.columns) if len(files) > 1 else {}
+    return _Files(files, statistics, columns_with_nulls(metas, read.schema, read.columns))
 
 
 def _has_size(file: _File) -> bool:

@@ -199,6 +199,49 @@ def test_a_damaged_file_is_our_readers_error(session: Session, tmp_path: Path) -
         session.sql("SELECT * FROM t")
 
 
+@pytest.mark.parametrize("data_type", ["STRING", "BINARY"])
+@pytest.mark.parametrize("files", [1, 2])
+def test_nulls_beside_equal_texts_are_told_from_them(
+    session: Session, monkeypatch: pytest.MonkeyPatch, data_type: str, files: int
+) -> None:
+    session.sql(f"CREATE TABLE t (id INT, v {data_type})")
+    for _ in range(files):
+        session.sql(f"INSERT INTO t VALUES (1, CAST('a' AS {data_type})), (2, NULL), (3, CAST('a' AS {data_type}))")
+    with counted(monkeypatch) as plainly:
+        for condition in ("v IS NULL", "v IS NULL AND id > 0", "NOT (v IS NOT NULL)", "v <=> NULL"):
+            assert rows(session, f"SELECT id, v FROM t WHERE {condition}") == [(2, None)] * files
+        assert rows(session, "SELECT COUNT(*) FROM t WHERE v IS NOT NULL") == [(2 * files,)]
+        assert rows(session, f"SELECT COUNT(*) FROM t WHERE v = CAST('a' AS {data_type})") == [(2 * files,)]
+    assert plainly == [True] * 6
+
+
+def test_nulls_are_found_beside_pages_of_equal_texts(session: Session) -> None:
+    session.sql("CREATE TABLE t (id INT, v STRING) TBLPROPERTIES ('parquet.enable.dictionary' = 'false')")
+    session.sql("INSERT INTO t SELECT id, IF(id % 2 = 0, IF(id < 50000, 'a', 'b'), NULL) FROM range(100000)")
+    assert rows(session, "SELECT COUNT(*) FROM t WHERE v IS NULL") == [(50_000,)]
+    assert rows(session, "SELECT COUNT(*) FROM t WHERE v IS NULL OR v = 'b'") == [(75_000,)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM t WHERE id IN (SELECT id FROM t WHERE v IS NULL)",
+        "MERGE INTO t USING (SELECT id FROM t WHERE v IS NULL) AS s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    ],
+)
+def test_statements_leave_texts_beside_the_nulls_they_look_for(session: Session, statement: str) -> None:
+    session.sql("CREATE TABLE t (id INT, v STRING)")
+    session.sql("INSERT INTO t VALUES (1, 'a'), (2, NULL), (3, 'a')")
+    session.sql(statement)
+    assert rows(session, "SELECT id, v FROM t ORDER BY id") == [(1, "a"), (3, "a")]
+
+
+def test_a_column_called_as_duckdbs_number_of_a_row_is_read(session: Session) -> None:
+    session.sql("CREATE TABLE t (File_Row_Number INT, v STRING)")
+    session.sql("INSERT INTO t VALUES (NULL, 'a'), (-1, NULL)")
+    assert sorted(rows(session, "SELECT File_Row_Number, v FROM t"), key=str) == [(-1, None), (None, "a")]
+
+
 @pytest.mark.parametrize("dialect", ["spark", "flink"])
 def test_decimals_beyond_64_bits(tmp_path: Path, dialect: Literal["flink", "spark"]) -> None:
     session = Session({"warehouse": str(tmp_path)}, dialect=dialect)
