@@ -114,9 +114,22 @@ def _again(call: Call) -> Call:
     return Call(call.name, copied, call.is_flink, call.bound, call.kind, call.written, call.typing, call.is_distinct)
 
 
+def _beside(call: Call) -> Call:
+    """The average of one side of pairs, of those whose other side is there."""
+    value, other = reversed(call.arguments) if call.name == "regr_avgx" else call.arguments
+    node = filled("CASE WHEN b IS NOT NULL THEN a END", {"a": value.node.copy(), "b": other.node.copy()})
+    made = Call("avg", [Typed(node, value.kind, value.written)], is_flink=False, written=call.written)
+    made.typing, made.is_over = call.typing, call.is_over
+    made.kind = _average_kind(made)
+    return made
+
+
 def _count(call: Call) -> exp.Expr:
     if len(call.nodes) == 1:
         inner = call.nodes[0]
+        if isinstance(inner, exp.Star) and call.is_distinct:
+            fix = "Name the columns: count(DISTINCT a, b) counts the rows in which none of them is NULL."
+            raise refusals.unsupported(call.typing.source, call.written, "COUNT(DISTINCT *)", fix)
         if isinstance(inner, exp.Star):
             return exp.Anonymous(this="count", expressions=[inner])
         if call.is_flink and call.is_distinct and has_signs(call.kinds[0]):
@@ -174,7 +187,6 @@ _OF_PAIRS = {
     "regr_slope": f"CASE WHEN {_SXX} <> 0 THEN {_DECIDED.format('regr_slope')} END",
     "regr_intercept": f"CASE WHEN {_SXX} <> 0 THEN regr_avgy(a, b) - regr_slope(a, b) * regr_avgx(a, b) END",
     **{name: _DECIDED.format(name) for name in ("covar_pop", "covar_samp", "regr_sxy")},
-    **{name: f"{name}(a, b)" for name in ("regr_avgx", "regr_avgy")},
 }
 
 
@@ -440,6 +452,10 @@ ENTRIES: Sequence[Entry] = (
           " kurtosis_pop(CASE WHEN isfinite(a) THEN a END) END",
           SPARK),
     *(aggregate(name, "DOUBLE, DOUBLE", "DOUBLE", template, SPARK) for name, template in _OF_PAIRS.items()),
+    aggregate("regr_avgx", "NUMBER, NUMBER", lambda call: _average_kind(_beside(call)),
+              lambda call: _average(_beside(call)), SPARK),
+    aggregate("regr_avgy", "NUMBER, NUMBER", lambda call: _average_kind(_beside(call)),
+              lambda call: _average(_beside(call)), SPARK),
     aggregate("regr_count", "DOUBLE, DOUBLE", "BIGINT", "CAST(regr_count(a, b) AS BIGINT)", SPARK),
     aggregate("percentile", "DOUBLE, DOUBLE!", "DOUBLE", "CAST(quantile_cont(a, b) AS DOUBLE)", SPARK),
     aggregate("percentile", "DOUBLE, ARRAY<NUMBER>!", "ARRAY<DOUBLE>",

@@ -77,7 +77,8 @@ _SPARK: Mapping[tuple[str, str], str] = {
     ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_double_text(CAST(a AS DOUBLE))")),
     ("TIMESTAMP_LTZ", "INTEGER"): "CAST(paimon_whole_seconds(a) AS TARGET)",
     ("TIMESTAMP_LTZ", "FLOATING"): "CAST(paimon_seconds(a) AS TARGET)",
-    ("TIMESTAMP_LTZ", "DECIMAL"): _TO_DECIMAL % ("paimon_seconds(a)", "paimon_double_text(paimon_seconds(a))"),
+    ("TIMESTAMP_LTZ", "DECIMAL"): _TO_DECIMAL
+    % ("paimon_seconds(a)", "(CAST(epoch_us(a) AS DECIMAL(25, 0)) * CAST('0.000001' AS DECIMAL(6, 6)))"),
 }
 _OF_FLINK: Mapping[tuple[str, str], str] = {
     ("CLOCK", "STRING"): "left(CAST(a AS VARCHAR), 8)",

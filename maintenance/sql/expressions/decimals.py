@@ -7,7 +7,7 @@ Inside other arithmetic an exact result may have any digits; what takes it as a 
 from sqlglot import exp
 
 from maintenance.sql.duckdb.quotients import product_function, quotient_function, total_function
-from maintenance.sql.expressions.conversions import cast_node
+from maintenance.sql.expressions.conversions import KEPT, cast_node
 from maintenance.sql.expressions.entries import Call, Typed
 from maintenance.sql.expressions.kinds import BITS, LEAST_SCALE, MOST_DIGITS, decimal, digits, fitting, is_integer
 from maintenance.sql.expressions.templates import apart, filled
@@ -80,6 +80,9 @@ def rest(one: exp.Expr, other: exp.Expr, left: DataType, right: DataType) -> exp
         wide = decimal(MOST_DIGITS, max(s1, s2))
         template = f"CASE WHEN a IS NOT NULL THEN COALESCE(TRY_CAST(a AS {wide}), {_TOO_LONG}) END"
         one, other = (filled(template, {"a": part}) for part in (one, other))
+        for wrong in (*one.find_all(exp.Anonymous), *other.find_all(exp.Anonymous)):
+            if wrong.name == "error":
+                wrong.meta[KEPT] = True  # Spark has a value there, so that of TRY_MOD is not NULL
     return exp.Mod(this=apart(one), expression=apart(other))
 
 

@@ -9,8 +9,9 @@ from sqlglot import exp
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import tried
 from maintenance.sql.expressions.entries import SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.java_patterns import translate_pattern
 from maintenance.sql.expressions.templates import apart, filled
-from maintenance.sql.expressions.texts import check_group, finds_nothing
+from maintenance.sql.expressions.texts import check_group, finds_nothing, of_pattern, refuse_to_split_by_nothing
 
 _MASKS = (("\\p{Lu}", "X"), ("\\p{Ll}", "x"), ("\\p{Nd}", "n"))
 
@@ -38,7 +39,7 @@ def _padded(side: str) -> Callable[[Call], exp.Expr]:
     joined = f"{pad} || a" if side == "left" else f"a || {pad}"
     template = (
         "CASE WHEN n <= octet_length(a) AND p IS NOT NULL THEN array_slice(a, 1, paimon_not_negative(n))"
-        f" WHEN octet_length(p) = 0 THEN a ELSE {joined} END"
+        f" WHEN octet_length(p) = 0 AND n IS NOT NULL THEN a ELSE {joined} END"
     )
 
     def says(call: Call) -> exp.Expr:
@@ -49,7 +50,12 @@ def _padded(side: str) -> Callable[[Call], exp.Expr]:
 
 
 _TO_BYTES = {
-    "utf-8": "encode(a)", "utf8": "encode(a)", "base64": "from_base64(a)",
+    "utf-8": "encode(a)", "utf8": "encode(a)",
+    # White space is passed over, and the signs of the end may be left out.
+    "base64": "CASE WHEN regexp_full_match(regexp_replace(a, '\\s', '', 'g'), '([A-Za-z0-9+/]{4})*"
+    "([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?') THEN from_base64(rpad(regexp_replace(a, '[\\s=]', '', 'g'),"
+    " CAST((length(regexp_replace(a, '[\\s=]', '', 'g')) + 3) // 4 * 4 AS INTEGER), '='))"
+    " WHEN a IS NOT NULL THEN error('a text is no base64') END",
     "hex": "CASE WHEN regexp_full_match(a, '[0-9A-Fa-f]*') THEN unhex(CASE WHEN length(a) % 2 = 1"
     " THEN '0' || a ELSE a END) WHEN a IS NOT NULL THEN error('a text is no hex digits') END",
 }  # fmt: skip
@@ -105,6 +111,9 @@ def _split(call: Call) -> exp.Expr:
     if limit is None or limit > 2 or (limit == 2 and (pattern is None or finds_nothing(pattern))):
         fix = "Write 2 with a pattern that finds something, or -1 for all parts."
         raise refusals.unsupported(call.typing.source, call.written, "SPLIT into this number of parts", fix)
+    if limit < 1:
+        refuse_to_split_by_nothing(call)
+    translate_pattern(call)
     template = "string_split_regex(a, b)" if limit < 1 else "CASE WHEN b IS NOT NULL AND a IS NOT NULL THEN [a] END"
     if limit == 2:
         first = "regexp_extract(a, '^((?s:.*?))(?:' || b || ')', 1)"
@@ -121,7 +130,10 @@ def _all_found(call: Call) -> exp.Expr:
         raise refusals.unsupported(call.typing.source, call.written, "a group by its computed number")
     if group:
         check_group(call, group)
-    return filled(f"regexp_extract_all(a, b, {group})", {"a": call.nodes[0], "b": call.nodes[1]})
+    translate_pattern(call, takes_end=group != 0)
+    # A group that is in no part of what was found is empty.
+    template = f"list_transform(regexp_extract_all(a, b, {group}), lambda _e: COALESCE(_e, ''))"
+    return filled(template, {"a": call.nodes[0], "b": call.nodes[1]})
 
 
 ENTRIES: Sequence[Entry] = (
@@ -144,7 +156,8 @@ ENTRIES: Sequence[Entry] = (
           samples=("s, ',', 2", "s, '[a-c]', -1", "n, '2', 1")),
     entry("regexp_extract_all", "STRING, STRING, INT!?", "ARRAY<STRING>", _all_found, SPARK,
           samples=("s, '([a-z])([0-9]?)'", "n, '([0-9])', 1", "s, '[a-z]+', 0")),
-    entry("regexp_instr", "STRING, STRING", "INT", "CASE WHEN regexp_matches(a, b) THEN CAST(length(regexp_extract(a,"
-          " '^((?s:.*?))(?:' || b || ')', 1)) + 1 AS INTEGER) WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END", SPARK,
+    entry("regexp_instr", "STRING, STRING", "INT", of_pattern("CASE WHEN regexp_matches(a, b) THEN CAST(length("
+          "regexp_extract(a, '^((?s:.*?))(?:' || b || ')', 1)) + 1 AS INTEGER)"
+          " WHEN a IS NOT NULL AND b IS NOT NULL THEN 0 END"), SPARK,
           samples=("s, 'b'", "n, '[1-9]'")),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from maintenance.errors import DataError
 from maintenance.format.variant.paths import parse_path
 from maintenance.sql.dialects import PaimonSpark
 from maintenance.sql.expressions import kinds, refusals
-from maintenance.sql.expressions.conversions import Wanted, at_path, converted, tried
+from maintenance.sql.expressions.conversions import Wanted, at_path, cast_node, converted, tried
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.named_types import named_type
 from maintenance.sql.expressions.nested_texts import json_plain, json_text
@@ -28,6 +28,8 @@ def _object(call: Call) -> exp.Expr:
     path = call.arguments[1].text
     if path is None or "*" in path or "?" in path:
         raise refusals.unsupported(call.typing.source, call.written, "this path in JSON")
+    if not path.startswith("$"):
+        return cast_node(exp.Null(), kinds.STRING)  # to DuckDB it is the name of a field
     return filled(f"json_extract_string({_GUARDED}, p)", {"a": call.nodes[0], "p": exp.Literal.string(path)})
 
 

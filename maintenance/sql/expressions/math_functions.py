@@ -156,6 +156,8 @@ _JAVA_LOG = (
     "CASE WHEN a > 0 OR isnan(a) THEN {0} WHEN a = 0 THEN CAST('-inf' AS DOUBLE)"
     f" WHEN a < 0 THEN {_NO_NUMBER[FLINK]} END"
 )
+# C has 1 for these powers of 1 and -1, Java has no number.
+_POWER = "CASE WHEN isnan(b) THEN b WHEN isinf(b) AND abs(a) = 1 THEN {0} ELSE pow(a, b) END"
 _LOG = "CASE WHEN a > 0 THEN {0} WHEN isnan(a) THEN a END"
 
 
@@ -239,8 +241,8 @@ ENTRIES: Sequence[Entry] = (
     # Flink makes no code of one of decimals.
     entry("atan2", "FLOATING|INTEGER=, FLOATING|INTEGER=", "DOUBLE",
           "atan2(CAST(a AS DOUBLE), CAST(b AS DOUBLE))", FLINK),
-    entry("power", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)"),
-    entry("pow", "DOUBLE, DOUBLE", "DOUBLE", "pow(a, b)", SPARK),
+    entry("power pow", "DOUBLE, DOUBLE", "DOUBLE", _POWER.format(_NO_NUMBER[SPARK]), SPARK),
+    entry("power", "DOUBLE, DOUBLE", "DOUBLE", _POWER.format(_NO_NUMBER[FLINK]), FLINK),
     *(entry(names, "DOUBLE", "DOUBLE", template.format(f"{function}(a)"), of)
       for names, function in (("ln", "ln"), ("log10", "log10"), ("log2", "log2"), ("log", "ln"))
       for template, of in ((_LOG, SPARK), (_JAVA_LOG, FLINK))),

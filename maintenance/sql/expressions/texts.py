@@ -8,6 +8,7 @@ from sqlglot import exp
 from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
+from maintenance.sql.expressions.java_patterns import translate_pattern
 from maintenance.sql.expressions.kinds import NULL, STRING, array, is_time, widest
 from maintenance.sql.expressions.stamps import narrow
 from maintenance.sql.expressions.templates import filled, made
@@ -18,7 +19,8 @@ from maintenance.types.data_type import DataType
 _PARTS = "CASE WHEN b = '' THEN string_split_regex(a, '\\s') ELSE string_split(a, b) END"
 _SPLIT_INDEX = f"CASE WHEN c >= 0 AND c < len({_PARTS}) AND a <> '' THEN list_extract({_PARTS}, c + 1) END"
 _SUBSTRING_INDEX = (
-    "CASE WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
+    "CASE WHEN b = '' AND a IS NOT NULL AND c IS NOT NULL THEN ''"
+    " WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
     " WHEN c < 0 THEN paimon_joined(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
     " len(string_split(a, b))), b) WHEN c = 0 THEN substring(a, 1, 0) END"
 )
@@ -162,25 +164,91 @@ def _overlaid(call: Call) -> exp.Expr:
 def _overlaid_bytes(call: Call) -> exp.Expr:
     value, new, start, *size = call.nodes
     length = size[0] if size else filled("octet_length(b)", {"b": new.copy()})
+    parts = {"a": value, "b": new, "c": start, "d": length}
+    end = filled("c + CASE WHEN d < 0 THEN octet_length(b) ELSE d END", parts)
+    behind = filled(_BYTES.format(_REST), {"a": value.copy(), "b": end})
+    return filled("array_slice(a, 1, paimon_not_negative(c - 1)) || b || e", {**parts, "e": behind})
+
+
+_JAVA_PIECE = re.compile(r"(?s)\\(.)|\$(\d)|([^\\$])")
+_OF_JAVA = "CASE WHEN regexp_matches(c, '[\\\\$]') THEN error('{0}') ELSE c END"
+
+
+def _java_groups(call: Call, text: str) -> str:
+    """``$1`` of Java as RE2 has it, in which a sign behind a backslash is that sign.
+
+    Raises: SqlError: it names a group that is none, or in a way that RE2 has not.
+    """
+    made, at = "", 0
+    for piece in _JAVA_PIECE.finditer(text):
+        if piece.start() != at:
+            break
+        at, (plain, group, sign) = piece.end(), piece.groups()
+        if group is not None and group != "0":
+            check_group(call, int(group))
+        made += f"\\{group}" if group is not None else "\\\\" if plain == "\\" else plain or sign
+    if at != len(text):
+        fix = "Write $1 for a group, and a backslash in front of another '$'."
+        raise refusals.unsupported(call.typing.source, call.written, "REGEXP_REPLACE by this text", fix)
+    return made
+
+
+def _replaced_behind(call: Call) -> exp.Expr:
+    """`regexp_replace` from a place on: for Java the text begins there."""
+    text, _, _, place = call.nodes
+    found = Call(call.name, list(call.arguments[:3]), is_flink=False, written=call.written, typing=call.typing)
+    found.arguments[0] = Typed(filled("substring(a, p)", {"a": text, "p": place}), STRING, call.arguments[0].written)
     template = (
-        "array_slice(a, 1, c - 1) || b ||"
-        " array_slice(a, c + CASE WHEN d < 0 THEN octet_length(b) ELSE d END, octet_length(a))"
+        "CASE WHEN p < 1 AND a IS NOT NULL THEN error('REGEXP_REPLACE begins at a place below 1')"
+        " WHEN p > length(a) THEN a ELSE left(a, p - 1) || b END"
     )
-    return filled(template, {"a": value, "b": new, "c": start, "d": length})
+    return filled(template, {"a": text.copy(), "p": place.copy(), "b": _replaced(found)})
 
 
-def _java_groups(text: str) -> str:
-    """``$1`` of Java as RE2 has it."""
-    return re.sub(r"\$(\d)", r"\\\1", text.replace("\\", "\\\\")) if "$" in text else text
+def of_pattern(template: str, *, takes_end: bool = False) -> Callable[[Call], exp.Expr]:
+    """A template of a text and a pattern of Java."""
+
+    def says(call: Call) -> exp.Expr:
+        translate_pattern(call, takes_end=takes_end)
+        return filled(template, dict(zip("ab", call.nodes, strict=True)))
+
+    return says
+
+
+def _split(call: Call) -> exp.Expr:
+    """`split` by a pattern. Java has a part more than RE2 where nothing is found at the end of a text."""
+    refuse_to_split_by_nothing(call)
+    return of_pattern("CASE WHEN b IS NOT NULL THEN string_split_regex(a, b) END")(call)
+
+
+def refuse_to_split_by_nothing(call: Call) -> None:
+    """Raises: SqlUnsupportedError: a pattern finds the empty text, and is not that itself."""
+    pattern = call.arguments[1].text
+    if not pattern or not _surely_finds_nothing(pattern):
+        return
+    fix = r"Write '\|' if the sign '|' is meant, or '' for all signs." if "|" in pattern else "Write + instead of *."
+    what = "SPLIT by a pattern that finds the empty text"
+    raise refusals.unsupported(call.typing.source, call.arguments[1].written, what, fix)
+
+
+def _surely_finds_nothing(pattern: str) -> bool:
+    try:
+        return re.search(pattern, "") is not None
+    except re.error:
+        return False
 
 
 def _replaced(call: Call) -> exp.Expr:
+    translate_pattern(call)
     text, pattern, new = call.nodes
     if call.is_flink:
         # What it puts there is no pattern.
         new = filled(r"replace(c, '\', '\\')", {"c": new})
     elif call.arguments[2].text is not None:
-        new = exp.Literal.string(_java_groups(call.arguments[2].text))
+        new = exp.Literal.string(_java_groups(call, call.arguments[2].text))
+    elif call.kinds[2] != NULL:
+        wrong = "a computed text with a backslash or ''$'' to put in is not supported: run it with `--engine spark`"
+        new = filled(_OF_JAVA.format(wrong), {"c": new})
     parts = {"a": text, "b": pattern, "c": new}
     plain = call.arguments[1].text
     if (plain is not None and not finds_nothing(plain)) or call.arguments[2].text == "":
@@ -225,8 +293,9 @@ def check_group(call: Call, group: int) -> None:
 
 
 def _extracted(call: Call) -> exp.Expr:
-    text, pattern, *number = call.nodes
-    group = call.arguments[2].whole if number else (0 if call.is_flink else 1)
+    group = call.arguments[2].whole if len(call.arguments) > 2 else (0 if call.is_flink else 1)
+    translate_pattern(call, takes_end=group != 0)
+    text, pattern, *_ = call.nodes
     if group is None:
         raise refusals.unsupported(call.typing.source, call.written, "a group by its computed number")
     if group and call.is_flink and _groups_of(call, call.arguments[1].text) < group:
@@ -395,6 +464,7 @@ ENTRIES: Sequence[Entry] = (
     entry("concat", "ARRAY<T>, ARRAY<T>...", "ARRAY<T>", _lists_joined, SPARK),
     entry("concat", "BINARY, BINARY...", "BINARY", _bytes_joined, SPARK),
     entry("concat", "ATOMIC...", "STRING", _joined, SPARK),
+    entry("concat", "", "STRING", "''", SPARK),
     entry("concat", "STRING...", "STRING", _joined, FLINK),
     entry("concat_ws", "STRING, ATOMIC|ARRAY<ATOMIC>...?", "STRING", _joined_with, SPARK),
     entry("concat_ws", "STRING, TEXT|ARRAY<STRING>...?", "STRING", _joined_with, FLINK),
@@ -442,7 +512,9 @@ ENTRIES: Sequence[Entry] = (
     entry("reverse", "BINARY=", "BINARY",
           "CASE WHEN octet_length(a) = 0 THEN a ELSE"
           " unhex(list_aggregate(list_reverse(regexp_extract_all(hex(a), '..')), 'string_agg', '')) END", SPARK),
-    entry("reverse", "STRING", "STRING", "reverse(a)"),
+    # DuckDB's own keeps a letter and the accents behind it together.
+    entry("reverse", "STRING", "STRING", "CASE WHEN strlen(a) = length(a) THEN reverse(a) WHEN a IS NOT NULL"
+          " THEN array_to_string(list_reverse(string_split(a, '')), '') END"),
     entry("initcap", "STRING", "STRING", _in_case("paimon_initcap", _RARE_SMALL + _RARE_CAPITAL + _RARE_TITLE,
           "CASE WHEN a IS NOT NULL THEN paimon_joined(list_transform(string_split(lower(a), ' '),"
           " lambda _e: upper(left(_e, 1)) || substring(_e, 2)), ' ') END"), SPARK),
@@ -483,21 +555,23 @@ ENTRIES: Sequence[Entry] = (
           samples=("k, 1, 'a', 2, 'b'", "s, 'a', 1, NULL, 2, 3.5", "k, NULL, s, n")),
     entry("split_part", "STRING, STRING, INT", "STRING",
           "CASE WHEN c = 0 AND a IS NOT NULL AND b IS NOT NULL THEN error('the index 0 is invalid')"
+          " WHEN b = '' AND a IS NOT NULL AND c IS NOT NULL THEN CASE WHEN abs(c) = 1 THEN a ELSE '' END"
           " ELSE split_part(a, b, c) END", SPARK),
     entry("substring_index", "STRING, STRING, INT", "STRING", _SUBSTRING_INDEX, SPARK),
     entry("overlay", "BINARY, BINARY, INT, INT?", "BINARY", _overlaid_bytes, SPARK),
     entry("overlay", "STRING, STRING, INT, INT?", "STRING", _overlaid),
     entry("split_index", "STRING, STRING, INT", "STRING", _SPLIT_INDEX, FLINK),
     entry("elt", "INT, STRING...", "STRING", _chosen, SPARK),
-    entry("rlike regexp regexp_like", "STRING, STRING", "BOOLEAN", "regexp_matches(a, b)", SPARK),
-    entry("regexp", "STRING, STRING", "BOOLEAN", "regexp_matches(a, b)", FLINK),
-    entry("regexp_replace", "STRING, STRING, STRING", "STRING", _replaced),
-    entry("regexp_extract", "STRING, STRING, INT?", "STRING", _extracted),
-    entry("regexp_count", "STRING, STRING", "INT", "CAST(len(regexp_extract_all(a, b)) AS INTEGER)", SPARK),
-    entry("regexp_substr", "STRING, STRING", "STRING",
-          "NULLIF(regexp_extract(a, b), '')", SPARK),
-    entry("split", "STRING, STRING", "ARRAY<STRING>", "CASE WHEN b IS NOT NULL THEN string_split_regex(a, b) END",
+    entry("rlike regexp regexp_like", "STRING, STRING", "BOOLEAN", of_pattern("regexp_matches(a, b)", takes_end=True),
           SPARK),
+    entry("regexp", "STRING, STRING", "BOOLEAN", of_pattern("regexp_matches(a, b)", takes_end=True), FLINK),
+    entry("regexp_replace", "STRING, STRING, STRING", "STRING", _replaced),
+    entry("regexp_replace", "STRING, STRING, STRING, INT", "STRING", _replaced_behind, SPARK,
+          samples=("s, 'b', '-', 2", "n, '[0-9]', '', k")),
+    entry("regexp_extract", "STRING, STRING, INT?", "STRING", _extracted),
+    entry("regexp_count", "STRING, STRING", "INT", of_pattern("CAST(len(regexp_extract_all(a, b)) AS INTEGER)"), SPARK),
+    entry("regexp_substr", "STRING, STRING", "STRING", of_pattern("NULLIF(regexp_extract(a, b), '')"), SPARK),
+    entry("split", "STRING, STRING", "ARRAY<STRING>", _split, SPARK, samples=("s, ','", "n, '[0-9]'", "s, ''")),
     entry("md5", "TEXT|BINARY", "STRING", "md5(a)"),
     entry("sha", "TEXT|BINARY", "STRING", "sha1(a)", SPARK),
     entry("sha1", "TEXT|BINARY", "STRING", "sha1(a)"),

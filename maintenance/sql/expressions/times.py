@@ -352,6 +352,8 @@ def _of_exact_seconds(call: Call) -> exp.Expr:
         wrong = "error('a number of seconds has more than six digits behind the point')"
         value.node = filled(f"CASE WHEN a = trunc(a, {_MICRO_DIGITS}) THEN a WHEN a IS NOT NULL THEN {wrong} END",
                             {"a": value.node})  # fmt: skip
+    if value.kind.root in ("FLOAT", "DOUBLE"):
+        value.node = filled("CASE WHEN isfinite(a) THEN a END", {"a": value.node})
     return _parsed(call, LTZ)
 
 
@@ -574,7 +576,7 @@ ENTRIES: Sequence[Entry] = (
     entry("unix_micros", "LTZ", "BIGINT", _of_time("epoch_us(a)"), SPARK),
     entry("unix_date", "DATE", "INT", "CAST(a - CAST('1970-01-01' AS DATE) AS INTEGER)", SPARK),
     entry("date_from_unix_date", "INT", "DATE", "CAST(CAST('1970-01-01' AS DATE) + a AS DATE)", SPARK),
-    entry("timestampdiff datediff", "'STRING', TIME|LTZ, TIME|LTZ", "BIGINT", _difference, SPARK),
+    entry("timestampdiff datediff date_diff", "'STRING', TIME|LTZ, TIME|LTZ", "BIGINT", _difference, SPARK),
     entry("timestampdiff", "'STRING', TIME, TIME", "INT", _difference, FLINK),
     entry("timestampadd dateadd date_add", "'STRING', INT, TIME|LTZ", _plus_kind, _plus_units, SPARK),
     entry("timestampadd", "'STRING', INT, TIME", _plus_kind, _plus_units, FLINK),

@@ -50,7 +50,9 @@ def _of_parts(call: Call) -> exp.Expr:
     wrong = "NULL" if is_try else f"error('seconds are from 0 to {_LAST_SECOND}')"
     known = " AND ".join(f"{part} IS NOT NULL" for part in "abcdef")
     seconds = f"CASE WHEN f BETWEEN 0 AND {_LAST_SECOND} THEN CAST(f AS DOUBLE) WHEN {known} THEN {wrong} END"
-    made = filled(f"make_timestamp(a, b, c, d, e, {seconds})", dict(zip("abcdef", parts, strict=False)))
+    late = "NULL" if is_try else "error('hours are from 0 to 23')"
+    hour = f"CASE WHEN d = 24 AND {known} THEN {late} ELSE d END"  # which DuckDB takes for the next day's first
+    made = filled(f"make_timestamp(a, b, c, {hour}, e, {seconds})", dict(zip("abcdef", parts, strict=False)))
     if len(parts) > _LENGTH:
         made = filled("paimon_at(z, t)", {"z": _zone(call, call.arguments[_LENGTH]), "t": made})
     made = local_instant(made) if call.kind == LTZ and len(parts) == _LENGTH else cast_node(made, call.kind)

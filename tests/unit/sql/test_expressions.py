@@ -108,6 +108,33 @@ OF_SPARK = [
     ("CAST(NULL AS INT) IN (CAST(left('x', 1) AS INT))", None, "bool"),
     ("json_array_length('b') IN (SELECT 1)", None, "bool"),
     ("unix_timestamp(TIMESTAMP_NTZ '1970-01-01 00:00:01')", 1, "int64"),
+    ("CAST(pow(1, double('NaN')) AS STRING)", "NaN", "string"),
+    ("CAST(pow(-1, double('inf')) AS STRING)", "NaN", "string"),
+    ("overlay(X'616263' PLACING X'01' FROM 0 FOR 0)", b"\x01abc", "binary"),
+    ("rpad(X'', CAST(NULL AS INT), X'')", None, "binary"),
+    (r"regexp_replace('abc', '(b)', r'[\1\$$1]')", "a[1$b]c", "string"),
+    ("regexp_replace('abab', '^a', 'x', 3)", "abxb", "string"),
+    ("regexp_extract_all('ab', '(a)|(b)', 2)", ["", "b"], "list<l: string>"),
+    ("split_part('abc', '', 1)", "abc", "string"),
+    ("substring_index('abc', '', 1)", "", "string"),
+    ("reverse('xe\u0301')", "\u0301ex", "string"),
+    ("concat()", "", "string"),
+    ("try_to_binary(' YWI', 'base64')", b"ab", "binary"),
+    ("try_to_binary('YWI==', 'base64')", None, "binary"),
+    ("get_json_object('{\"a\": 1}', 'a')", None, "string"),
+    ("date_diff(MONTH, DATE '2024-02-29', DATE '9999-12-31')", 95710, "int64"),
+    ("timestamp_seconds(double('NaN'))", None, "timestamp[us, tz=UTC]"),
+    (
+        "CAST(TIMESTAMP '0001-01-02 00:00:00.000001Z' AS DECIMAL(20, 6))",
+        Decimal("-62135510399.999999"),
+        "decimal128(20, 6)",
+    ),
+    ("try_make_timestamp_ntz(2024, 2, 29, 24, 0, 0)", None, "timestamp[us]"),
+    (r"'abc\n' RLIKE 'c$'", True, "bool"),
+    (r"'a\rb' RLIKE 'a.b'", False, "bool"),
+    (r"'a\rb' RLIKE '(?s)a.b'", True, "bool"),
+    (r"'a\u000bb' RLIKE r'a[\s]b'", True, "bool"),
+    (r"'éa' RLIKE r'^[^\p{Alpha}]\u0061$'", True, "bool"),
 ]
 
 
@@ -162,6 +189,12 @@ def test_an_aggregate_beside_nulls(spark_dialect: Session, text: str, expected: 
     assert math.isclose(found, expected) if isinstance(expected, float) else found == expected
 
 
+def test_an_average_of_one_side_of_pairs_is_one_of_its_type(spark_dialect: Session) -> None:
+    pairs = "VALUES (1, 1.50), (2, NULL), (NULL, 7.25), (4, 2.00) AS t(x, y)"
+    column = spark_dialect.sql(f"SELECT regr_avgx(x, y) AS z FROM {pairs}").to_arrow().column("z")
+    assert (column.to_pylist(), str(column.type)) == ([Decimal("1.750000")], "decimal128(7, 6)")
+
+
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
@@ -175,6 +208,10 @@ def test_an_aggregate_beside_nulls(spark_dialect: Session, text: str, expected: 
         ("SELECT nth_value(1, 2) OVER ()", 8, "NTH_VALUE without an order of rows"),
         ("SELECT ntile(0) OVER (ORDER BY 1)", 14, "NTILE makes one part or more, and 0 are asked for"),
         ("SELECT 'a' LIKE 'a\\\\d'", 17, "stands in front of another sign"),
+        ("SELECT 'a' RLIKE '[[:alpha:]]'", 18, "a class of signs in another one in a pattern"),
+        ("SELECT split('a|b', '|')", 21, "SPLIT by a pattern that finds the empty text"),
+        ("SELECT regexp_replace('a', 'a', '${x}')", 8, "REGEXP_REPLACE by this text"),
+        ("SELECT count(DISTINCT *) FROM VALUES (1) AS t(x)", 8, "COUNT(DISTINCT *)"),
         ("SELECT array(1).k", 8, "ARRAY<INT> has no fields, and 'k' is asked of it"),
     ],
 )
@@ -186,6 +223,9 @@ def test_what_has_no_entry_is_refused_at_its_place(spark_dialect: Session, text:
 
 
 @pytest.mark.parametrize(("text", "said"), [
+    ("make_timestamp_ntz(2024, 2, 29, 24, 0, 0)", "hours are from 0 to 23"),
+    ("regexp_replace('b', 'b', x) FROM VALUES ('$1') AS t(x)", "a computed text with a backslash or"),
+    ("try_mod(x, 0.07) FROM VALUES (99999999999999999999999999999999999999) AS t(x)", "needs more than 38 digits"),
     ("map_from_arrays(array(1, 2), array(1))", "the keys and the values of a map are not equally many"),
     ("like('a', concat('a', chr(92), 'd'))", "stands in front of another sign"),
     ("'a' LIKE concat('a', chr(92), 'd')", "stands in front of another sign"),
