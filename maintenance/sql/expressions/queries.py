@@ -21,7 +21,7 @@ from maintenance.sql.expressions.scopes import Columns, Declared, Scope, Shown
 from maintenance.sql.expressions.stamps import is_wide, with_earlier
 from maintenance.sql.expressions.table import is_many
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.typing import Typing
+from maintenance.sql.expressions.typing import OF_OUTPUT, Typing
 from maintenance.sql.query.carried import declared_types, is_carried
 from maintenance.sql.query.resolve import Resolved
 from maintenance.types.arrow import data_type_of_arrow
@@ -115,6 +115,8 @@ class Queries:
         if where is not None:
             where.set("this", self.typing.truth(self._simplified(where.this, scope), scope))
         given = self._outputs(select, scope, decided)
+        if not self.typing.is_flink:
+            _name_outputs_in_having(select, scope)
         self._groups(select, scope)
         for clause in ("having", "qualify"):
             found = select.args.get(clause)
@@ -641,6 +643,26 @@ def _selected(rows: Sequence[tuple[str, Typed]]) -> exp.Subquery:
 
 def _has_map(kind: DataType) -> bool:
     return any(part.root == "MAP" for part in kind.walk())
+
+
+def _name_outputs_in_having(select: exp.Select, scope: Scope) -> None:
+    """In HAVING a name of Spark's is that of an output, unless the rows are grouped by the column of that name."""
+    having, group = select.args.get("having"), select.args.get("group")
+    if having is None:
+        return
+    listed = [] if group is None else [key.unnest() for key in group.expressions]
+    keys = {key.name.lower() for key in listed if isinstance(key, exp.Column)}
+    for column in having.find_all(exp.Column):
+        name = column.name.lower()
+        around = column.parent
+        while around is not having and not (isinstance(around, exp.Query) or _gathers(around)):
+            around = around.parent
+        if around is having and not column.table and name in scope.outputs and name not in keys:
+            column.meta[OF_OUTPUT] = scope.outputs[name]
+
+
+def _gathers(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window) or (isinstance(node, exp.Func) and is_many(node))
 
 
 def _and(having: exp.Having | None) -> exp.Having:

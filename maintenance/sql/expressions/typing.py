@@ -22,6 +22,9 @@ from maintenance.sql.expressions.zeros import is_constant, is_decided, is_float,
 from maintenance.sql.place import unknown_column
 from maintenance.types.data_type import DataType
 
+OF_OUTPUT = "paimon_output"
+"""Under this key a name has the type of the query's output that it means, in `meta`."""
+
 OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "div", exp.EQ: "=",
     exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=", exp.NullSafeEQ: "<=>",
@@ -303,6 +306,8 @@ class Typing:
 
     def column(self, node: exp.Column, scope: Scope) -> Typed:
         """A column, a field of a row in one, or the argument of a lambda."""
+        if OF_OUTPUT in node.meta:
+            return Typed(node, node.meta[OF_OUTPUT], node)
         names = [part.name for part in node.parts]
         local = scope.local(names[0])
         if local is not None:

@@ -1,5 +1,6 @@
 """Names of columns to which a query gives none. Source: Spark's `toPrettySQL`, and Flink's, which counts them."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,7 @@ _IN_CAPITALS = frozenset(
         "rank", "dense_rank", "percent_rank", "signum", "sqrt", "acos", "asin", "cot", "sin", "cos", "tan", "atan",
         "exp", "degrees", "radians", "cbrt", "sec", "csc", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "atan2",
         "power", "log10", "log2", "log", "log1p", "expm1", "hypot", "pi", "e",
+        "regexp", "regexp_like", "rlike",
     }
 )  # fmt: skip
 _CASTS = (
@@ -64,6 +66,13 @@ _WRITTEN: Mapping[tuple[str, int], str] = {
         for name in ("aggregate", "reduce")
     },
     ("array_agg", 1): "collect_list({0})",
+    (
+        "array_sort",
+        1,
+    ): "array_sort({0}, lambdafunction((IF(((X IS NULL) AND (X IS NULL)), 0, (IF((X IS NULL), 1, (IF((X IS NULL), -1,"
+    " (IF((X < X), -1, (IF((X > X), 1, 0)))))))))), X, X))".replace("X", _VARIABLE),
+    ("curdate", 0): "current_date()",
+    ("datepart", 2): "datepart({0} FROM {1})",
     ("convert_timezone", 2): "convert_timezone(current_timezone(), {0}, {1})",
     ("dateadd", 2): "date_add({0}, {1})",
     ("dateadd", 3): "timestampadd({0}, {1}, {2})",
@@ -216,7 +225,8 @@ class _Names:
         return f"(NOT {shown})" if is_not else shown
 
     def _escape(self, node: exp.Escape) -> str | None:
-        return self._like(node.this, f" ESCAPE '{node.expression.name}'") if isinstance(node.this, exp.Like) else None
+        escape = f" ESCAPE '{node.expression.name}'"
+        return self._like(node.this, escape) if isinstance(node.this, exp.Like | exp.ILike) else None
 
     def _in(self, node: exp.In) -> str:
         listed = "listquery()" if node.args.get("query") is not None else self._listed(node.expressions)
@@ -268,9 +278,10 @@ class _Names:
         given = self._listed([node.args["substr"], node.this])
         return f"locate({given}, {self._shown(node.args.get('position')) or 1})"
 
-    def _trim(self, node: exp.Trim) -> str | None:
+    def _trim(self, node: exp.Trim) -> str:
         if node.expression is None:
-            return None
+            name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(str(node.args.get("position") or "").upper(), "trim")
+            return f"{name}({self._shown(node.this)})"
         return (
             f"TRIM({node.args.get('position') or 'BOTH'} {self._shown(node.expression)} FROM {self._shown(node.this)})"
         )
@@ -285,7 +296,7 @@ class _Names:
         if isinstance(inner, exp.Literal):
             if inner.is_string and DIGITS in node.to.meta and node.to.this in _MOMENTS:
                 clock = "" if ":" in inner.name else " 00:00:00"
-                return f"{_MOMENTS[node.to.this]} '{inner.name}{clock}'"
+                return f"{_MOMENTS[node.to.this]} '{_FRACTION.sub(_of_micros, inner.name)}{clock}'"
             if inner.is_string and node.to.this == exp.DType.DATE:
                 return f"DATE '{inner.name}'"
             if not inner.is_string and node.to.this in _SUFFIXED:  # 2.5D
@@ -370,6 +381,16 @@ def _is_text(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_string
 
 
+# Where a fraction of a second stands in a text.
+_FRACTION = re.compile(r"(?<=:\d\d)\.(\d+)(?=$|\D)")
+
+
+def _of_micros(fraction: re.Match[str]) -> str:
+    """The digits of a fraction of a second that Spark keeps."""
+    digits = fraction[1][:6].rstrip("0")
+    return f".{digits}" if digits else ""
+
+
 def _double(text: str) -> str:
     """A number as Java writes it."""
     return str(cast(pa.chunked_array([pa.array([float(text)])]), DataType("DOUBLE"), STRING)[0])
@@ -378,6 +399,7 @@ def _double(text: str) -> str:
 _FORMS: Mapping[type, Callable[[Any, Any], str | None]] = {
     exp.Add: _Names._added,
     exp.Anonymous: _Names._call,
+    exp.Array: lambda names, node: f"array({names._listed(node.expressions)})",
     exp.Any: lambda names, node: f"any({names._shown(node.this)})",
     exp.Between: lambda names, node: f"between({names._listed([node.this, node.args['low'], node.args['high']])})",
     exp.BitwiseRightShift: _Names._shifted,
@@ -396,6 +418,7 @@ _FORMS: Mapping[type, Callable[[Any, Any], str | None]] = {
     exp.Extract: lambda names, node: f"extract({node.this.name} FROM {names._shown(node.expression)})",
     exp.Filter: lambda names, node: f"{names._shown(node.this)} FILTER (WHERE {names._shown(node.expression.this)})",
     exp.Floor: _Names._rounded,
+    exp.HexString: lambda _, node: f"X'{node.name.upper()}'",
     exp.IgnoreNulls: _Names._ignoring,
     exp.ILike: _Names._like,
     exp.In: _Names._in,

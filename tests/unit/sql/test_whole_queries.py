@@ -74,6 +74,10 @@ _FRAME = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
          ["CASE WHEN (n = 5) THEN a ELSE g END", "(IF((n > 5), 1, 2))", "g LIKE x%", "between(n, 1, 2)"]),
         ("spark", "SELECT count(*), count(DISTINCT g), sum(n) FILTER (WHERE n > 5), (SELECT max(n) FROM t) FROM t",
          ["count(1)", "count(DISTINCT g)", "sum(n) FILTER (WHERE (n > 5))", "scalarsubquery()"]),
+        ("spark", "SELECT array('b', 'c'), trim(' b '), X'6a', datepart('year', DATE '2024-01-01'), rlike('a', 'b')",
+         ["array(b, c)", "trim( b )", "X'6A'", "datepart(year FROM DATE '2024-01-01')", "RLIKE(a, b)"]),
+        ("spark", "SELECT TIMESTAMP_NTZ '2024-01-01 00:00:01.1234567', 'a' ILIKE 'b' ESCAPE '/', curdate()",
+         ["TIMESTAMP_NTZ '2024-01-01 00:00:01.123456'", "ilike(a, b)", "current_date()"]),
         ("spark", "SELECT row_number() OVER (PARTITION BY g ORDER BY id), lag(n) OVER (ORDER BY id DESC) FROM t",
          [f"row_number() OVER (PARTITION BY g ORDER BY id ASC NULLS FIRST {_FRAME})",
           "lag(n, 1, NULL) OVER (ORDER BY id DESC NULLS LAST ROWS BETWEEN -1 FOLLOWING AND -1 FOLLOWING)"]),
@@ -82,6 +86,17 @@ _FRAME = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 )  # fmt: skip
 def test_names_of_columns_are_those_of_the_engine(session: Session, query: str, names: list[str]) -> None:
     assert session.sql(query).to_arrow().column_names == names
+
+
+@pytest.mark.parametrize("query", [
+    "SELECT sum(x) AS g FROM v GROUP BY x HAVING g > 3",
+    "SELECT sum(x) AS x FROM v GROUP BY g HAVING x > 3 AND max(x) < 5",
+    "SELECT x + 1 AS g, count(*) AS n FROM v GROUP BY x HAVING g > 4 AND x > 3",
+])  # fmt: skip
+@pytest.mark.parametrize("session", ["spark"], indirect=True)
+def test_a_name_in_having_means_an_output_before_a_column(session: Session, query: str) -> None:
+    rows = "WITH v AS (SELECT * FROM VALUES ('a', 1), ('a', 1), ('b', 4) AS t(g, x))"
+    assert session.sql(f"{rows} {query}").to_arrow().num_rows == 1
 
 
 @pytest.mark.parametrize(
