@@ -189,7 +189,12 @@ def _date_truncated(call: Call) -> exp.Expr:
     value = narrow(call.arguments[1])
     if unit is None:
         return cast_node(exp.Null(), call.kind)
-    return cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
+    step = _CLOCK_STEPS.get(unit)
+    if step is None:
+        return cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
+    # DuckDB gives the second of the two hours that the clock shows when it is put back.
+    past = filled(f"to_microseconds((epoch_us(l) % {step} + {step}) % {step})", {"l": _local(value)})
+    return cast_node(filled("a - p", {"a": value.node.copy(), "p": past}), call.kind)
 
 
 _FLOOR_UNITS = ("millennium", "century", "decade", "year", "quarter", "month", "week", "day", "hour", "minute",

@@ -242,6 +242,17 @@ def test_times_are_apart_by_what_the_clock_shows(spark_dialect: Session) -> None
     assert spark_dialect.sql(query).to_arrow().to_pylist() == [{"x": True, "y": 24}]
 
 
+def test_an_hour_that_the_clock_shows_twice_is_cut_to_its_own_begin(spark_dialect: Session) -> None:
+    spark_dialect.sql("SET spark.sql.session.timeZone = America/New_York")
+    cut = ", ".join(
+        f"unix_seconds(date_trunc('{unit}', TIMESTAMP '2024-11-03 0{hour}:30:15Z')) % 86400 AS {unit}{hour}"
+        for unit in ("HOUR", "MINUTE")
+        for hour in (5, 6)
+    )
+    found = spark_dialect.sql(f"SELECT {cut}").to_arrow().to_pylist()
+    assert found == [{"HOUR5": 18000, "HOUR6": 21600, "MINUTE5": 19800, "MINUTE6": 23400}]
+
+
 @pytest.mark.parametrize("text", [
     "array_sort(array(1, 2, 3), (x, y) -> if((x - y) % 3 IN (1, -2), 1, -1))",
     "array_sort(sequence(1, 40), (x, y) -> 1)",
