@@ -12,7 +12,8 @@ from maintenance.sql.expressions.templates import filled
 _DAY = 86_400_000_000
 _AFTER = {
     MONTHS: "CAST(a + to_months(CAST(_i * s AS INTEGER)) AS TARGET)",
-    MICROS: f"CAST(a + to_days(CAST(_i * s // {_DAY} AS INTEGER)) + to_microseconds(_i * s % {_DAY}) AS TARGET)",
+    # Only whole days of the step itself are those of the calendar: two steps of 12 hours are 24 hours.
+    MICROS: f"CAST(a + to_days(CAST(_i * (s // {_DAY}) AS INTEGER)) + to_microseconds(_i * (s % {_DAY})) AS TARGET)",
 }
 # One step more than there can be: the last ones are left out.
 _COUNT = {

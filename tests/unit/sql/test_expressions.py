@@ -242,6 +242,14 @@ def test_times_are_apart_by_what_the_clock_shows(spark_dialect: Session) -> None
     assert spark_dialect.sql(query).to_arrow().to_pylist() == [{"x": True, "y": 24}]
 
 
+@pytest.mark.parametrize(("step", "hours"), [("12 HOUR", [0, 12, 24, 36]), ("1 DAY", [0, 23, 47])])
+def test_a_sequence_has_steps_as_long_as_they_are_written(spark_dialect: Session, step: str, hours: list[int]) -> None:
+    spark_dialect.sql("SET spark.sql.session.timeZone = America/New_York")
+    times = f"sequence(TIMESTAMP '2024-03-09 12:00:00', TIMESTAMP '2024-03-11 12:00:00', INTERVAL {step})"
+    passed = f"transform({times}, t -> (unix_seconds(t) - 1710003600) DIV 3600)"
+    assert spark_dialect.sql(f"SELECT {passed} AS x").to_arrow().column("x").to_pylist() == [hours]
+
+
 def test_an_hour_that_the_clock_shows_twice_is_cut_to_its_own_begin(spark_dialect: Session) -> None:
     spark_dialect.sql("SET spark.sql.session.timeZone = America/New_York")
     cut = ", ".join(
