@@ -87,7 +87,8 @@ class _Sum(NamedTuple):
 def _all_summed(manifests: Manifests, snapshot: Snapshot) -> pa.Table:
     """The groups of all files, from those of an earlier snapshot where manifests that only add files came since."""
     settings = manifests.file_io.cache
-    metas = manifests.data_manifests(snapshot)
+    # Without a cache the lists are not read twice.
+    metas = manifests.data_manifests(snapshot) if settings.manifest_bytes else []
     if not settings.manifest_bytes or sum(meta.file_size for meta in metas) > _KEPT_BYTES:
         return _added_up(map(_countable, manifests.live_columns(snapshot)), _KEYS, _SUMMED)
     kept, place = metadata_cache(settings).manifests, manifests.paths.manifest(_PLACE)

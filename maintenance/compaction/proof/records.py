@@ -104,6 +104,7 @@ class ProofRecords:
         self._batches: list[OriginBatch] = []
         # Rows with room that are not hashed yet, and where it is: those of small files are hashed together.
         self._waiting: list[tuple[int, pa.Table]] = []
+        self._waiting_rows = 0
         self._hashes: Mapping[str, HashOf] = {}
 
     # While files are read
@@ -125,11 +126,12 @@ class ProofRecords:
         """Hash records into the room from `start` on. `hashes`: the same for all records."""
         self._hashes = hashes
         self._waiting.append((start, rows))
-        if sum(rows.num_rows for _, rows in self._waiting) >= BLOCK_ROWS:
+        self._waiting_rows += rows.num_rows
+        if self._waiting_rows >= BLOCK_ROWS:
             self._hash_waiting()
 
     def _hash_waiting(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
         if not waiting:
             return
         rows = pa.concat_tables([rows for _, rows in waiting])
