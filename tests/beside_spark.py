@@ -61,7 +61,9 @@ def values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _counted(kind: pa.DataType) -> pa.DataType:
-    """Python has no days before the year 1 and after 9999: they are numbers."""
+    """Python has no days before the year 1 and after 9999: they are numbers. Extensions are what they are stored as."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
     if pa.types.is_date32(kind):
         return pa.int32()
     if pa.types.is_timestamp(kind) and kind.unit == "us":
@@ -71,6 +73,8 @@ def _counted(kind: pa.DataType) -> pa.DataType:
 
 def shown_type(kind: pa.DataType) -> str:
     """A type as both name it."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return shown_type(kind.storage_type)
     if pa.types.is_null(kind):
         return "void"
     if pa.types.is_duration(kind) or pa.types.is_interval(kind):

@@ -12,7 +12,7 @@ from maintenance.sql.expressions.moments import moments
 from maintenance.sql.expressions.ordering import in_order, least_of
 from maintenance.sql.expressions.stamps import narrow
 from maintenance.sql.expressions.templates import filled, renamed
-from maintenance.sql.expressions.zeros import unsigned
+from maintenance.sql.expressions.zeros import is_constant, is_float, unsigned
 from maintenance.types.data_type import DataType
 
 _DISTINCT = "list_filter({0}, lambda _e, _n: list_position({0}, _e) = _n)"
@@ -69,16 +69,18 @@ def _mapped(call: Call) -> exp.Expr:
     assert call.kind.key is not None
     assert call.kind.value is not None
     keys = [call.typing.in_type(each, call.kind.key) for each in call.arguments[::2]]
-    keys = keys if call.is_flink else [unsigned(key, call.kind.key) for key in keys]
+    # Spark takes the sign from a zero where it makes a map before the query runs.
+    if not call.is_flink and is_constant(call.written) and is_float(call.kind.key):
+        keys = [unsigned(key, call.kind.key) for key in keys]
     values = [call.typing.in_type(each, call.kind.value) for each in call.arguments[1::2]]
     lists = [exp.Anonymous(this="list_value", expressions=each) for each in (keys, values)]
     return exp.Anonymous(this="map", expressions=lists)
 
 
 def _keys_of(call: Call, keys: exp.Expr) -> exp.Expr:
-    """The keys of a map that is made of others, whose zeros have no sign."""
+    """The keys of a map that is made of others or of entries: zeros have no sign, but for those in rows and arrays."""
     assert call.kind.key is not None
-    return unsigned(keys, array(call.kind.key))
+    return unsigned(keys, array(call.kind.key)) if is_float(call.kind.key) else keys
 
 
 def _maps_joined(call: Call) -> exp.Expr:
@@ -197,8 +199,7 @@ def _from_entries(call: Call) -> exp.Expr:
     keys, values = (
         filled(f"list_transform(a, lambda _e: struct_extract_at(_e, {n}))", {"a": call.nodes[0].copy()}) for n in (1, 2)
     )
-    assert call.kind.key is not None
-    made = exp.Anonymous(this="map", expressions=[unsigned(keys, array(call.kind.key)), values])
+    made = exp.Anonymous(this="map", expressions=[_keys_of(call, keys), values])
     # An entry that is NULL makes all of it NULL, whatever the others are.
     template = "CASE WHEN len(list_filter(a, lambda _e: _e IS NULL)) = 0 THEN m END"
     return filled(template, {"a": call.nodes[0].copy(), "m": made})
