@@ -40,6 +40,8 @@ _REQUEST_SECONDS = 5.0
 # Within 20 s all of make ui has ended.
 GRACE_SECONDS = 12.0
 _REMEMBERED = 1000
+# Runs leave the processors to the pages, the daemon, and programs that write to the tables here.
+_NICENESS = 5
 _LONGEST = 1 << 20
 _GREETING = {"state": "listening"}
 _SIGNALS = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -195,6 +197,7 @@ class RunWorkers:
                 signal.signal(number, signal.SIG_DFL)
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.default_int_handler)
+            os.nice(_NICENESS)
             os.setpgid(0, 0)  # Ctrl-C in a terminal is for the parent, which interrupts each run once
             end_with_parent()
             if os.getppid() != parent:

@@ -56,9 +56,9 @@ INTERVAL_SECONDS = 30
 _REQUESTS = 100
 _ATTEMPTS = 3
 _FAILED = "its last compactions failed, the next one waits"
-# Up to so many small tables each get a run; more share as many runs at most, each of so many tables if there are as
-# many, and never of more: to start and end a run takes as long as to compact several of them.
-_ALONE, _WORTH_A_RUN, _TOGETHER = 4, 5, 20
+# Small tables share up to so many runs, each of so many tables if there are as many, and never of more: to start and
+# end a run takes as long as to compact several of them.
+_SHARED_RUNS, _WORTH_A_RUN, _TOGETHER = 4, 5, 20
 _RUNS_LOOKED_AT = 10
 
 
@@ -204,14 +204,14 @@ def _request(table: TableConfig, state: NewestState) -> dg.RunRequest:
 def _small(
     instance: DagsterInstance, tables: Sequence[TableConfig], states: Mapping[str, NewestState]
 ) -> Sequence[str]:
-    """Of the tables that are due, those that share runs; none where there are few."""
-    if len(tables) <= _ALONE:
+    """Of the tables that are due, those that share runs; a single one has a run of its own."""
+    if len(tables) == 1:
         return ()
     over_many = instance.get_runs(dg.RunsFilter(job_name=keys.COMPACT_SMALL), limit=_RUNS_LOOKED_AT)
     failed = {name for run in over_many for name in _failed_in(run)}
     alike = [table.identifier for table in tables if not table.spark_options and table.identifier not in failed]
     small = [name for name in alike if states[name].full is None and states[name].bytes <= SMALL_BYTES]
-    return small if len(small) > _ALONE else ()
+    return small if len(small) > 1 else ()
 
 
 def _failed_in(run: dg.DagsterRun) -> Sequence[str]:
@@ -223,7 +223,7 @@ def _failed_in(run: dg.DagsterRun) -> Sequence[str]:
 
 def shares(tables: Sequence[str]) -> Sequence[Sequence[str]]:
     """The tables of each shared run."""
-    runs = min(_ALONE, -(-len(tables) // _WORTH_A_RUN))
+    runs = min(_SHARED_RUNS, -(-len(tables) // _WORTH_A_RUN))
     size = min(_TOGETHER, -(-len(tables) // runs)) if runs else 1
     return [tables[start : start + size] for start in range(0, len(tables), size)]
 

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 T = TypeVar("T")
 
-_FACTORS = {"quick": 0.2, "shared": 0.6, "thorough": 10.0}
+_FACTORS = {"quick": 0.2, "shared": 0.5, "thorough": 10.0}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "shared")
 SEARCHES = PROFILE == "thorough"
 

@@ -21,7 +21,7 @@ def test_a_campaign_of_each_scenario_holds(scenario: str, tmp_path: Path) -> Non
         "--scenario",
         scenario,
         "--minutes",
-        "0.4",
+        "0.25",
         "--folder",
         str(tmp_path),
     ]

@@ -9,15 +9,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # How many changes lie between those that are tried, and how many are tried at the least.
 SAMPLES = {
-    "write": (5, 3),
-    "compact": (7, 3),
-    "expire_snapshots": (4, 3),
+    "write": (7, 2),
+    "compact": (10, 2),
+    "expire_snapshots": (6, 2),
     "rollback": (3, 2),
-    "replace_tag": (3, 2),
-    "create_branch": (1, 4),
-    "delete_branch": (1, 4),
-    "rename_branch": (2, 7),
-    "rename_table": (5, 5),
+    "replace_tag": (4, 1),
+    "create_branch": (2, 2),
+    "delete_branch": (2, 2),
+    "rename_branch": (4, 3),
+    "rename_table": (8, 3),
     "orphans_into_bin": (3, 3),
     "remove_orphan_files": (1, 1),
 }

@@ -268,16 +268,16 @@ def verdicts(flink: JavaProcess, session: Session, found: list[Expression]) -> d
 
 
 def test_what_was_mended_has_the_value_and_type_of_flink(flink: JavaProcess, session: Session) -> None:
-    found = [Expression("operator", text) for text in some(MENDED, 150)]
+    found = [Expression("operator", text) for text in some(MENDED, 90)]
     found += [Expression("aggregate", text) for text in some(AGGREGATES, 10)]
     found += [Expression("window", text) for text in WINDOWS]
-    found += [Expression("query", text) for text in some(QUERIES, 30)]
+    found += [Expression("query", text) for text in some(QUERIES, 20)]
     seen = verdicts(flink, session, found)
     assert {each.text: how for each, how in seen.items() if how[0] != "equal"} == {}
 
 
 def test_what_flink_refuses_is_refused_here_too(flink: JavaProcess, session: Session) -> None:
-    seen = verdicts(flink, session, [Expression("operator", text) for text in some(REFUSED, 40)])
+    seen = verdicts(flink, session, [Expression("operator", text) for text in some(REFUSED, 25)])
     assert {each.text: how for each, how in seen.items() if how[0] != "both refuse"} == {}
 
 
@@ -322,7 +322,7 @@ def test_what_is_assigned_is_what_flink_stores_or_refused(flink: JavaProcess, se
 
 def test_generated_expressions_are_those_of_flink_or_refused(flink: JavaProcess, session: Session) -> None:
     seed = Random().randrange(10**9) if SEARCHES else 1
-    found = [*FLINK.expressions(seed, examples(120)), *NESTED.expressions(seed, examples(60))]
+    found = [*FLINK.expressions(seed, examples(70)), *NESTED.expressions(seed, examples(35))]
     seen = verdicts(flink, session, found)
     tally = Counter(how for how, _ in seen.values())
     assert tally["foreign"] == 0, [(each.text, how) for each, how in seen.items() if how[0] == "foreign"]

@@ -14,7 +14,7 @@ from tests.servers.relay import Relay
 from tests.servers.s3 import S3
 
 # Of the reads of a case: many are of one table with other options. `HYPOTHESIS_PROFILE=thorough` performs all.
-MOST = 20
+MOST = 12
 
 CASES: dict[str, list[GoldenRead]] = defaultdict(list)
 for _read in READS[None]:

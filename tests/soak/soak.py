@@ -266,7 +266,7 @@ def _judge_writer(outcome: Outcome, summary_text: str, load: Load) -> None:
                         "writer's slowest commit (s)": round(document["slowest"], 2),
                         "writer's seconds": round(document["seconds"], 1)}  # fmt: skip
     wanted = load.commits * load.tables
-    outcome.numbers["commits per second"] = round(document["commits"] / document["seconds"], 2)
+    outcome.numbers[f"commits per second ({load.rate:g} asked for)"] = round(document["commits"] / document["seconds"], 2)
     outcome.check(document["commits"] == wanted, f"the writer made {document['commits']} commits of {wanted}")
     outcome.check(not document["failures"], f"commits of the writer failed: {document['failures'][:3]}")
 
@@ -319,7 +319,7 @@ def _judge_table(catalog: PaimonCatalog, name: str, outcome: Outcome, load: Load
 
 def summary_text(outcome: Outcome) -> str:
     """The figures and the verdict."""
-    lines = [f"{name:<34} {value:>10}" for name, value in outcome.numbers.items()]
+    lines = [f"{name:<40} {value:>10}" for name, value in outcome.numbers.items()]
     lines += [f"{'runs of ' + name:<44} {count}" for name, count in sorted(outcome.runs.items())]
     lines += [f"WRONG: {fault}" for fault in outcome.faults] or ["The soak held."]
     return os.linesep.join(lines)

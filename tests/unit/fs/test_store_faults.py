@@ -13,7 +13,7 @@ from tests.servers.s3 import S3
 from tests.store_race import FAULTS, on_azure_server, on_gcs_server, on_hdfs_cluster, run
 
 
-@pytest.mark.parametrize("commits", [6, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("commits", [6, pytest.param(18, marks=pytest.mark.slow)])
 def test_two_processes_commit_while_requests_fail(s3: S3, relay: Relay, commits: int) -> None:
     assert run(s3.options(s3.new_bucket()), relay, commits, FAULTS) == []
     assert relay.failed["slow_down"] > 0
@@ -27,7 +27,7 @@ def test_two_processes_commit_on_other_stores_while_requests_fail(
     request: pytest.FixtureRequest, store: str, behind: Callable[[Any], Any]
 ) -> None:
     with behind(request.getfixturevalue(store)) as (options, relay):
-        assert run(options, relay, 30, FAULTS) == []
+        assert run(options, relay, 18, FAULTS) == []
         assert relay.failed["slow_down"] > 0
 
 
