@@ -205,7 +205,7 @@ def _small(
     instance: DagsterInstance, tables: Sequence[TableConfig], states: Mapping[str, NewestState]
 ) -> Sequence[str]:
     """Of the tables that are due, those that share runs; a single one has a run of its own."""
-    if len(tables) == 1:
+    if len(tables) <= 1:
         return ()
     over_many = instance.get_runs(dg.RunsFilter(job_name=keys.COMPACT_SMALL), limit=_RUNS_LOOKED_AT)
     failed = {name for run in over_many for name in _failed_in(run)}
