@@ -32,7 +32,7 @@ _SCHEMA = pa.schema({RECEIVER: pa.int32(), PLACE: pa.int64(), "rows": pa.binary(
 _DDL = "receiver int, place bigint, rows binary, error binary"
 _PLACES = 1 << 32
 # Larger values are a burden to the heap of the JVM, which copies them some times and keeps them apart from others.
-PART_BYTES = 1 << 19
+PART_BYTES = 1 << 20
 # Without a limit of its bytes (before Spark 4.1 there is none) a batch of Arrow has a number of rows, and may not reach
 # 2 GiB. Where that number is usual, parts are as small as is worth while.
 _NO_LIMIT = 1 << 30
@@ -148,9 +148,9 @@ def deserialized(content: bytes) -> pa.Table:
     return pa.ipc.open_stream(pa.py_buffer(content), options=_READ).read_all()
 
 
-def pieces(rows: pa.Table, most_bytes: int) -> Iterator[pa.Table]:
-    """Rows in slices of at most about this many bytes."""
-    step = max(1, -(-rows.num_rows // max(1, -(-rows.nbytes // most_bytes))))
+def pieces(rows: pa.Table, size: int, most_bytes: int) -> Iterator[pa.Table]:
+    """Rows in slices of at most about so many bytes. `size`: bytes of all of them."""
+    step = max(1, -(-rows.num_rows // max(1, -(-size // most_bytes))))
     for start in range(0, rows.num_rows, step):
         yield rows.slice(start, step)
 
@@ -213,7 +213,7 @@ def _sent(
 ) -> Iterator[pa.RecordBatch]:
     try:
         for receiver, rows in send(sender.payload):
-            for piece in pieces(rows, most_bytes):
+            for piece in pieces(rows, rows.nbytes, most_bytes):
                 yield record(_SCHEMA, receiver, place, serialized(piece), None)
                 place += 1
     except Exception as error:  # noqa: BLE001 - the edge of a task: the caller decides what an error means

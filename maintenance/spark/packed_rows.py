@@ -135,7 +135,8 @@ def _parts(batch: pa.RecordBatch) -> "Iterator[tuple[int, BucketRows | PaimonErr
             original: PaimonError = pickle.loads(error.as_py())
             yield place.as_py(), original
         else:
-            yield place.as_py(), BucketRows(partition.as_py(), bucket.as_py(), deserialized(rows.as_py()))
+            part = deserialized(rows.as_py())
+            yield place.as_py(), BucketRows(partition.as_py(), bucket.as_py(), part, part.get_total_buffer_size())
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -143,7 +144,7 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     size = 0
     for batch in batches:
         waiting.append(batch)
-        size += batch.nbytes
+        size += batch.get_total_buffer_size()
         if size >= _GATHERED_BYTES:
             yield pa.Table.from_batches(waiting).combine_chunks()
             waiting, size = [], 0
@@ -158,7 +159,7 @@ def _bucketed(rows: pa.Table, write: FrameWrite, routes: RowRoutes) -> tuple[pa.
 
 def _pieces(part: BucketRows, routes: RowRoutes) -> Iterator[tuple[bytes, int, int, bytes]]:
     """The pieces of a part, packed."""
-    for piece in pieces(part.rows, routes.part_bytes):
+    for piece in pieces(part.rows, part.bytes, routes.part_bytes):
         yield _packed(replace(part, rows=piece), routes.tasks)
 
 

@@ -68,8 +68,8 @@ class BucketWriter:
         if wants_changelog and context.model.changelog_producer == "input":
             self._changelog = RollingFileWriter(context, replace(place, changelog=True), names, observer=changelog)
 
-    def write(self, rows: pa.Table) -> None:
-        """Take rows as `conform` returns them."""
+    def write(self, rows: pa.Table, size: int) -> None:
+        """Take rows as `conform` returns them. `size`: about how many bytes they have."""
         if not self._context.has_primary_key:
             self._writer.write(rows)
             return
@@ -82,7 +82,7 @@ class BucketWriter:
             self._index.add(rows)
         numbers = sequence_numbers(rows, self._context, self._counter.take(rows.num_rows))
         self._buffer.append(rows.add_column(0, SEQUENCE_NUMBER.name, pa.array(numbers)))
-        self._buffered += rows.nbytes
+        self._buffered += size
         if self._buffered >= self._limit:
             self._flush()
 

@@ -16,11 +16,15 @@ from maintenance.write.partitions import by_partition
 
 @dataclass(frozen=True, slots=True)
 class BucketRows:
-    """Rows of one bucket, in the order they came. `partition`: serialized partition row."""
+    """Rows of one bucket, in the order they came.
+
+    `partition`: serialized partition row; `bytes`: about so many, since Arrow takes long to add them up exactly.
+    """
 
     partition: bytes
     bucket: int
     rows: pa.Table
+    bytes: int
 
 
 def check_bucket_mode(context: WriteContext) -> None:
@@ -63,9 +67,10 @@ def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) 
     ordered = rows
     if len(groups) > 1:
         ordered = _taken(rows, pa.array(np.concatenate([chosen for _, chosen in groups])), context.threads)
-    start = 0
+    start, width = 0, rows.nbytes / max(1, rows.num_rows)
     for partition, chosen in groups:
-        yield BucketRows(partition, int(buckets[chosen[0]]), ordered.slice(start, len(chosen)))
+        part = ordered.slice(start, len(chosen))
+        yield BucketRows(partition, int(buckets[chosen[0]]), part, int(width * len(chosen)))
         start += len(chosen)
 
 

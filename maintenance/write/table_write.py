@@ -94,15 +94,15 @@ class TableWrite:
         self._rows += part.rows.num_rows
         if key not in self._writers:
             self._writers[key] = self._opened(key)
-        for piece in self._pieces(part.rows):
-            self._writers[key].write(piece)
+        for piece in self._pieces(part):
+            self._writers[key].write(piece, part.bytes * piece.num_rows // max(1, part.rows.num_rows))
 
-    def _pieces(self, rows: pa.Table) -> Iterator[pa.Table]:
+    def _pieces(self, part: BucketRows) -> Iterator[pa.Table]:
         """Rows as writers take them: what is larger than a writer's buffer is cut, so that each full one is a run.
 
         Whoever watches the runs says with what he gives where they may end.
         """
-        size = rows.nbytes
+        rows, size = part.rows, part.bytes
         if self._observer is not None or size <= self._buffer:
             yield rows
             return
