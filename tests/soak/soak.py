@@ -266,7 +266,9 @@ def _judge_writer(outcome: Outcome, summary_text: str, load: Load) -> None:
                         "writer's slowest commit (s)": round(document["slowest"], 2),
                         "writer's seconds": round(document["seconds"], 1)}  # fmt: skip
     wanted = load.commits * load.tables
-    outcome.numbers[f"commits per second ({load.rate:g} asked for)"] = round(document["commits"] / document["seconds"], 2)
+    outcome.numbers[f"commits per second ({load.rate:g} asked for)"] = round(
+        document["commits"] / document["seconds"], 2
+    )
     outcome.check(document["commits"] == wanted, f"the writer made {document['commits']} commits of {wanted}")
     outcome.check(not document["failures"], f"commits of the writer failed: {document['failures'][:3]}")
 
