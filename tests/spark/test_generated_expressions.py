@@ -173,7 +173,6 @@ MENDED = (
     ),
     Expression("function", "array_sort(sequence(1, 40), (x, y) -> if(x < y, 1, -1))"),
     Expression("function", "array_distinct(array(f64, 0.0D))"),
-    Expression("function", "map(f64, 1)"),
     Expression("function", "overlay(s, 'x', 0)"),
     Expression("function", "unbase64('YWI')"),
     Expression("function", "split(s, NULL)"),

@@ -355,14 +355,14 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
 def _of_exact_seconds(call: Call) -> exp.Expr:
     """`timestamp_seconds`, which cuts nothing off a decimal."""
     value = call.arguments[0]
-    if value.kind.root == "DECIMAL":
-        wrong = "error('these seconds are further from 1970 than a timestamp')"
-        in_range = f"a BETWEEN -{_LAST_SECOND}8 AND {_LAST_SECOND}7"
-        value.node = filled(f"CASE WHEN {in_range} THEN a WHEN a IS NOT NULL THEN {wrong} END", {"a": value.node})
     if (value.kind.scale or 0) > _MICRO_DIGITS:
         wrong = "error('a number of seconds has more than six digits behind the point')"
         value.node = filled(f"CASE WHEN a = trunc(a, {_MICRO_DIGITS}) THEN a WHEN a IS NOT NULL THEN {wrong} END",
                             {"a": value.node})  # fmt: skip
+    if value.kind.root == "DECIMAL":
+        wrong = "error('these seconds are further from 1970 than a timestamp')"
+        in_range = f"a BETWEEN -{_LAST_SECOND}8 AND {_LAST_SECOND}7"
+        value.node = filled(f"CASE WHEN {in_range} THEN a WHEN a IS NOT NULL THEN {wrong} END", {"a": value.node})
     if value.kind.root in ("FLOAT", "DOUBLE"):
         value.node = filled("CASE WHEN isfinite(a) THEN a END", {"a": value.node})
     return _parsed(call, LTZ)
