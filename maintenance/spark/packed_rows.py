@@ -9,7 +9,7 @@ DataFrame's rows. An invalid row is sent as its error, so that the driver sees t
 import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,8 +99,11 @@ def repacked_frame(packed: "DataFrame", write: FrameWrite, placer: Placer, tasks
                 try:
                     if isinstance(part, PaimonError):
                         raise part
-                    parts = split_by_bucket(part.rows, buckets(part), write.context)
-                    packed += [(*where, place, rows, None) for *where, rows in (_packed(each, tasks) for each in parts)]
+                    parts = split_by_bucket(part.rows, buckets(part), write.context, part.bytes)
+                    packed += [
+                        (*where, place, rows, None)
+                        for *where, rows in (_packed(each, each.rows, tasks) for each in parts)
+                    ]
                 except PaimonError as error:
                     yield _batch([*packed, _of_error(place, error)])
                     return
@@ -160,13 +163,13 @@ def _bucketed(rows: pa.Table, write: FrameWrite, routes: RowRoutes) -> tuple[pa.
 def _pieces(part: BucketRows, routes: RowRoutes) -> Iterator[tuple[bytes, int, int, bytes]]:
     """The pieces of a part, packed."""
     for piece in pieces(part.rows, part.bytes, routes.part_bytes):
-        yield _packed(replace(part, rows=piece), routes.tasks)
+        yield _packed(part, piece, routes.tasks)
 
 
-def _packed(part: BucketRows, tasks: int | None) -> tuple[bytes, int, int, bytes]:
-    """Partition, bucket, task and rows."""
+def _packed(part: BucketRows, rows: pa.Table, tasks: int | None) -> tuple[bytes, int, int, bytes]:
+    """Partition, bucket, task and rows. `rows`: all of the part or some."""
     task = 0 if tasks is None else (part.bucket + zlib.crc32(part.partition)) % tasks
-    return part.partition, part.bucket, task, serialized(part.rows)
+    return part.partition, part.bucket, task, serialized(rows)
 
 
 def _of_error(place: int, error: PaimonError) -> tuple[Any, ...]:

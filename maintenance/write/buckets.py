@@ -60,14 +60,16 @@ def buckets_of(rows: pa.Table, context: WriteContext) -> np.ndarray:
     return assign_buckets(rows, context.schema.bucket_fields, context.total_buckets, function)
 
 
-def split_by_bucket(rows: pa.Table, buckets: np.ndarray, context: WriteContext) -> Iterator[BucketRows]:
-    """Rows of each (partition, bucket). `buckets`: as `buckets_of` returns."""
+def split_by_bucket(
+    rows: pa.Table, buckets: np.ndarray, context: WriteContext, size: int | None = None
+) -> Iterator[BucketRows]:
+    """Rows of each (partition, bucket). `buckets`: as `buckets_of` returns; `size`: bytes of all rows, if known."""
     one_bucket = len(buckets) and buckets.min() == buckets.max()
     groups = list(by_partition(rows, context, () if one_bucket else [pa.array(buckets)]))
     ordered = rows
     if len(groups) > 1:
         ordered = _taken(rows, pa.array(np.concatenate([chosen for _, chosen in groups])), context.threads)
-    start, width = 0, rows.nbytes / max(1, rows.num_rows)
+    start, width = 0, (rows.nbytes if size is None else size) / max(1, rows.num_rows)
     for partition, chosen in groups:
         part = ordered.slice(start, len(chosen))
         yield BucketRows(partition, int(buckets[chosen[0]]), part, int(width * len(chosen)))

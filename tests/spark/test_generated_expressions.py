@@ -434,6 +434,8 @@ def test_what_is_refused_names_spark_as_the_way_out(session: Session, text: str)
         ("TRY_CAST(i64 AS TIMESTAMP)", "--engine spark"),
         ("from_unixtime(i64)", "--engine spark"),
         ("timestamp_seconds(d18)", "six digits"),
+        ("timestamp_seconds(CAST(9223372036855 AS DECIMAL(20, 0)))", "further from 1970"),
+        ("regexp_replace(s, 'b', '-', i32)", "(?i)regexp_replace"),
         ("map_concat(m, m)", "a key twice"),
         ("regexp_extract(s, '1')", "0 groups"),
         ("regexp_extract(s, s)", "--engine spark"),

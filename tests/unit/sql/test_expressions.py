@@ -480,3 +480,12 @@ def test_show_functions_lists_what_is_known(spark_dialect: Session, flink_dialec
              for session in (spark_dialect, flink_dialect)}  # fmt: skip
     assert "collect_list" in names[spark_dialect] - names[flink_dialect]
     assert "split_index" in names[flink_dialect] - names[spark_dialect]
+
+
+@pytest.mark.parametrize(("text", "shown"), [("map(f, 1)", "-0.0"), ("map(-0.0D, 1)", "0.0")], ids=str)
+def test_a_map_over_rows_keeps_the_sign_of_a_zero_that_constants_lose(tmp_path: Path, text: str, shown: str) -> None:
+    session = Session({"warehouse": str(tmp_path)}, dialect="spark")
+    session.sql("CREATE TABLE zeros (f DOUBLE)")
+    session.sql("INSERT INTO zeros VALUES (-0.0D)")
+    [[(key, _)]] = session.sql(f"SELECT {text} AS x FROM zeros").to_arrow()["x"].to_pylist()
+    assert str(key) == shown
