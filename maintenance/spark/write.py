@@ -9,6 +9,7 @@ written where they are.
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,9 +28,16 @@ from maintenance.spark.packed_rows import RowRoutes, packed_frame, repacked_fram
 from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, portable
-from maintenance.write.buckets import BucketRows, buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
+from maintenance.write.buckets import (
+    BucketRows,
+    buckets_of,
+    check_bucket_mode,
+    has_dynamic_buckets,
+    moves_keys,
+    split_by_bucket,
+)
 from maintenance.write.context import WriteContext
-from maintenance.write.hash_index import BucketAssigner, key_hashes
+from maintenance.write.hash_index import BucketAssigner, key_hashes, owns_buckets_alone
 from maintenance.write.message import CommitMessage
 from maintenance.write.postpone import (
     PartitionSize,
@@ -43,6 +51,8 @@ from maintenance.write.table_write import TableWrite, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_Task = Callable[[Iterator[pa.RecordBatch], FrameWrite, TableWrite], None]
 
 # Writers of rows that wait in the postpone bucket, for each partition.
 _WAITING_WRITERS = 8
@@ -74,17 +84,16 @@ def write_frame(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | 
 def _written(frame: "DataFrame", write: FrameWrite) -> "list[CommitMessage | TaskError]":
     if needs_sizes(write.context):
         write = replace(write, state=with_numbers(write.state, _partition_sizes(frame, write), write.context))
-    packed = False
+    task: _Task = _write
     if moves_keys(write.context):
         frame = placed_frame(frame, write, _assigners(frame, write.context.model))
     elif has_dynamic_buckets(write.context):
-        frame, packed = _given_buckets(frame, write), True
+        frame, task = _given_buckets(frame, write)
     elif write.context.model.bucket != -1:
-        frame, packed = _brought_together(frame, write), True
+        frame, task = _brought_together(frame, write), _write_packed
 
     @in_task
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _write_packed if packed else _write
         data = [pickle.dumps(outcome) for outcome in _guarded(task, batches, write)]
         yield pa.RecordBatch.from_arrays([pa.array(data, pa.binary())], names=["outcome"])
 
@@ -144,31 +153,38 @@ def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, Parti
         return {bytes(row[0]): PartitionSize(row[1], row[2]) for row in measured.collect()}
 
 
-def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "DataFrame":
-    """Rows of dynamic buckets: first at the assigner that knows their key, then by the bucket it gives them.
+def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "tuple[DataFrame, _Task]":
+    """Rows of dynamic buckets, and how they are written: first at the assigner that knows their key, then by the
+    bucket it gives them. An assigner writes them itself where no other one can give out its buckets.
 
     Assigners get them in a fixed order, so that a task that runs again gives every key the same bucket.
     """
+    tasks = _shuffle_partitions(frame)
     count = _assigners(frame, write.context.model)
     is_whole = not write.context.schema.partition_keys
 
     def numbers(rows: pa.Table) -> np.ndarray:
         return assigner_of(key_hashes(rows, write.context), count)
 
-    def placer() -> Callable[[BucketRows], np.ndarray]:
-        assigners: dict[int, BucketAssigner] = {}
-
-        def buckets(part: BucketRows) -> np.ndarray:
-            if part.bucket not in assigners:
-                state = (write.context, write.state.hash_files or {}, Assigner(part.bucket, count))
-                assigners[part.bucket] = BucketAssigner(*state)
-            return assigners[part.bucket].assign(part.rows)
-
-        return buckets
-
     routes = RowRoutes(numbers, count if is_whole else None, part_bytes(frame.sparkSession))
     packed = packed_frame(frame, write, routes)
-    return repacked_frame(packed, write, placer, _shuffle_partitions(frame) if is_whole else None)
+    if count >= tasks and owns_buckets_alone(write.context, write.state.hash_files or {}, count):
+        return packed, partial(_write_assigned, count=count)
+    placer = partial(_assignment, write, count)
+    return repacked_frame(packed, write, placer, tasks if is_whole else None), _write_packed
+
+
+def _assignment(write: FrameWrite, count: int) -> Callable[[BucketRows], np.ndarray]:
+    """What gives the rows of a part their buckets, int32. A part's own bucket is the number of its assigner."""
+    assigners: dict[int, BucketAssigner] = {}
+
+    def buckets(part: BucketRows) -> np.ndarray:
+        if part.bucket not in assigners:
+            state = (write.context, write.state.hash_files or {}, Assigner(part.bucket, count))
+            assigners[part.bucket] = BucketAssigner(*state)
+        return assigners[part.bucket].assign(part.rows)
+
+    return buckets
 
 
 def _assigners(frame: "DataFrame", options: TableModel) -> int:
@@ -186,7 +202,7 @@ def _shuffle_partitions(frame: "DataFrame") -> int:
 
 
 def _guarded(
-    task: Callable[[Iterator[pa.RecordBatch], FrameWrite, TableWrite], None],
+    task: "_Task",
     batches: Iterator[pa.RecordBatch],
     write: FrameWrite,
 ) -> "list[CommitMessage | TaskError]":
@@ -208,6 +224,13 @@ def _write_packed(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: 
             writer.write(part.rows)
         else:
             writer.write_bucket(part)
+
+
+def _write_assigned(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite, count: int) -> None:
+    buckets = _assignment(write, count)
+    for part in unpacked(batches):
+        for rows in split_by_bucket(part.rows, buckets(part), write.context, part.bytes):
+            writer.write_bucket(rows)
 
 
 def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from maintenance.bucket.dynamic import ALONE, Assigner, DynamicBucketOptions, PartitionBuckets
+from maintenance.bucket.dynamic import ALONE, Assigner, DynamicBucketOptions, PartitionBuckets, assigner_of
 from maintenance.errors import ROLL_BACK, CorruptFileError
 from maintenance.format.metadata.hash_index import parse_hash_index, serialize_hash_index
 from maintenance.format.metadata.index_manifest import HASH_INDEX, IndexManifestEntry
@@ -67,6 +67,33 @@ class BucketAssigner:
             held = {b: read_hashes(self._context, entry) for (p, b), entry in self._files.items() if p == partition}
             self._partitions[partition] = PartitionBuckets(held, self._options, self._assigner)
         return self._partitions[partition]
+
+
+# So much is read before a write to save it an exchange of all its rows.
+_CHECKED_FILES = 64
+_CHECKED_BYTES = 16 << 20
+
+
+def owns_buckets_alone(context: WriteContext, files: HashFiles, count: int) -> bool:
+    """Whether no two of `count` assigners can give keys the same bucket, so that each may write what it assigns.
+
+    `files`: as of `BucketAssigner`. False as well where it would take long to find out, and where a file cannot be read:
+    the assigner that needs it says why.
+    """
+    if not files:
+        return True
+    if DynamicBucketOptions.of(context.model).max_buckets >= 0:
+        # Keys without a free bucket go to any of those that are there.
+        return False
+    if len(files) > _CHECKED_FILES or sum(entry.file_size for entry in files.values()) > _CHECKED_BYTES:
+        return False
+    try:
+        return all(
+            bool((assigner_of(read_hashes(context, entry), count) == bucket % count).all())
+            for (_, bucket), entry in files.items()
+        )
+    except CorruptFileError:
+        return False
 
 
 @dataclass(slots=True)

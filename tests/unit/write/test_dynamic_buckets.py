@@ -1,17 +1,26 @@
 """Tables with dynamic buckets: what is written, compacted, overwritten and raced for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from maintenance.bucket.dynamic import Assigner, assigner_of
 from maintenance.catalog import CatalogTable
 from maintenance.errors import CorruptFileError
 from maintenance.format.metadata.hash_index import parse_hash_index, serialize_hash_index
+from maintenance.format.metadata.index_manifest import IndexManifestEntry
 from maintenance.operations.compaction.compact import compact
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
+from maintenance.write.buckets import split_by_bucket
+from maintenance.write.context import WriteContext
+from maintenance.write.hash_index import BucketAssigner, HashIndexWriter, key_hashes, owns_buckets_alone
+from maintenance.write.rows import conform
 from tests.interference import interfered_with
 from tests.tables import create_table, data_files, files_on_disk, get_table, keyed, live, state
 
@@ -113,6 +122,47 @@ def test_an_index_that_expires_before_it_is_read(tmp_path: Path) -> None:
     assert state(table) == {1: "a", 2: "others", 3: "others", 4: "b", 5: "b"}
     assert indexed(table) == {0: 3, 1: 2}
     assert files_on_disk(table) == data_files(table)
+
+
+Given = dict[tuple[bytes, int], IndexManifestEntry]
+
+
+def given_by(context: WriteContext, files: Given, count: int, keys: Iterable[int]) -> list[Given]:
+    """The indexes of the buckets that each of `count` assigners gives these keys."""
+    rows = conform(keyed(dict.fromkeys(keys, "a")), None, context)
+    owners = assigner_of(key_hashes(rows, context), count)
+    written: list[Given] = []
+    for number in range(count):
+        mine = rows.filter(pa.array(owners == number))
+        given = BucketAssigner(context, files, Assigner(number, count)).assign(mine)
+        written.append({})
+        for part in split_by_bucket(mine, given, context):
+            key = (part.partition, part.bucket)
+            index = HashIndexWriter(context, *key, files.get(key))
+            index.add(part.rows)
+            written[-1][key] = index.finish() or files[key]
+    return written
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.sets(st.integers(0, 60), min_size=1, max_size=25)), max_size=2),
+    st.integers(1, 4),
+    st.sampled_from([-1, 4]),
+)
+@example([(2, {1, 2, 3})], 2, 4)
+def test_assigners_that_own_their_buckets_share_none(before: list[tuple[int, set[int]]], count: int, most: int) -> None:
+    """`before`: numbers of assigners, and keys that they gave buckets."""
+    with TemporaryDirectory() as folder:
+        options = {**OPTIONS, "dynamic-bucket.max-buckets": str(most)}
+        context = create_table(Path(folder), options=options).write_context()
+        files: Given = {}
+        for assigners, keys in before:
+            for written in given_by(context, files, assigners, keys):
+                files |= written
+        alone = owns_buckets_alone(context, files, count)
+        buckets = [bucket for written in given_by(context, files, count, range(50)) for _, bucket in written]
+        assert not alone or len(buckets) == len(set(buckets))
+        assert alone or any(assigners != count for assigners, _ in before) or (files and most >= 0)
 
 
 def test_an_index_that_is_lost_is_damage(tmp_path: Path) -> None:
