@@ -171,6 +171,7 @@ class BucketProof:
         together = not rules.columns and not self._hashing.shift
         self._records = ProofRecords(rules.order, rows if together else 0)
         self._wanted = (*rules.wanted, *((VALUES,) if self.proves_values else ()))
+        self._hashes = {kind: self._of_records.of(kind) for kind in (KEYS, *self._wanted)}
         digests = rules.by_row or settings.mode == ProofMode.FULL
         self.output = _Output(self, rules, self._hashing, digests=digests)
         self.changes = _Changes(self, self._hashing)
@@ -196,14 +197,13 @@ class BucketProof:
         name, origin = reader.file.file_name, RecordOrigin(run, reader.file.level, written, merged=merged)
         self._read.setdefault(name, 0)
         place = self._records.place(reader.file.row_count, origin)
-        hashes = {kind: self._of_records.of(kind) for kind in (KEYS, *self._wanted)}
 
         def counted(rows: pa.Table) -> None:
             self._read[name] += rows.num_rows
 
         def seen(rows: pa.Table) -> None:
             with self._timer:
-                if place is None or not place.add(rows, hashes):
+                if place is None or not place.add(rows, self._hashes):
                     self._note(HashedRows(rows, self._of_records).sampled(), origin)
 
         whole = WatchedFile(reader, counted)
