@@ -2,7 +2,7 @@
 
     python -m benchmarks.merge_engines [--rows 4000000] [--rounds 3] [--only sum groups]
 
-Every table has 5 overlapping runs in 4 buckets: each run has a record for four of five keys. Both contenders are
+Every table has 5 overlapping runs in 4 buckets: each run has a record for four of five keys. All contenders are
 processes of their own with two cores, warmed up on a copy of the table; each round works on a fresh copy. Best of the
 rounds counts. Tables of bitmaps and sketches have a twentieth of the rows: there the objects are the work.
 """
@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -155,13 +156,13 @@ def fresh(source: Path, name: str) -> Path:
     return Path(shutil.copytree(source, target))
 
 
-def ours(sources: list[Path], rounds: int) -> list[list[float]]:
-    """Seconds of our operation for each table, on a warm Spark session."""
+def ours(sources: list[Path], rounds: int, *, embedded: bool = False) -> list[list[float]]:
+    """Seconds of our operation for each table, on a warm Spark session or in threads of this process."""
     from maintenance.catalog import open_catalog
     from maintenance.operations.compaction.compact import compact
     from maintenance.spark.session import get_session
 
-    spark = get_session(master=f"local[{CORES}]")
+    spark = None if embedded else get_session(master=f"local[{CORES}]")
     found = []
     for source in sources:
         seconds = []
@@ -188,7 +189,11 @@ def java(sources: list[Path], rounds: int) -> list[list[float]]:
     return found
 
 
-CONTENDERS = {"ours": ours, "java": java}
+CONTENDERS: dict[str, Callable[[list[Path], int], list[list[float]]]] = {
+    "ours": ours,
+    "ours, embedded": partial(ours, embedded=True),
+    "Java core": java,
+}
 
 
 def contend(name: str, sources: list[Path], rounds: int) -> list[list[float]]:
@@ -209,21 +214,21 @@ def compare(rows: int, rounds: int, names: list[str]) -> None:
         if not source.exists():
             build(source, CASES[name], rows // CASES[name].part, name)
         sources.append(source)
-    mine = contend("ours", sources, rounds)
-    peers = contend("java", sources, rounds) if java_core.JAR.exists() else [None] * len(names)
-    base = min(dict(zip(names, mine, strict=True)).get("deduplicate", []), default=None)
+    names_of = [each for each in CONTENDERS if each != "Java core" or java_core.JAR.exists()]
+    found = {each: dict(zip(names, contend(each, sources, rounds), strict=True)) for each in names_of}
+    base = min(found["ours"].get("deduplicate", []), default=None)
     print(f"\nfull compaction, {rows:,} rows, {CORES} cores, best of {rounds}; rows per second", flush=True)
-    for name, taken, others in zip(names, mine, peers, strict=True):
+    for name in names:
         count = rows // CASES[name].part
-        seconds, peer = min(taken), None if others is None else min(others)
-        tell(f"{name}, {count:,} rows", "ours", taken)
-        if others is not None:
-            tell(f"{name}, {count:,} rows", "Java core", others)
-        line = f"  {name:15} ours {count / seconds:12,.0f}"
-        if peer is not None:
-            line += f"   Java {count / peer:12,.0f}   ours is {peer / seconds:5.2f} x as fast"
+        line = f"  {name:15}"
+        for contender, seconds in found.items():
+            tell(f"{name}, {count:,} rows", contender, seconds[name])
+            line += f" {contender} {count / min(seconds[name]):12,.0f}  "
+        mine = min(found["ours"][name])
+        if "Java core" in found:
+            line += f" ours is {min(found['Java core'][name]) / mine:5.2f} x as fast"
         if base is not None and CASES[name].part == 1:
-            line += f"   {seconds / base:5.2f} x the time of deduplicate"
+            line += f"   {mine / base:5.2f} x the time of deduplicate"
         print(line, flush=True)
 
 
