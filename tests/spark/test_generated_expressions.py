@@ -379,6 +379,10 @@ MENDED = (
             "listagg(s, '-') WITHIN GROUP (ORDER BY length(s) DESC, id)",
             "listagg(s) WITHIN GROUP (ORDER BY i32 NULLS LAST)",
             "listagg(s, '+') WITHIN GROUP (ORDER BY 'x', id)",
+            "max(1 / id) FILTER (WHERE id <> 0)",
+            "collect_list(1 / id) FILTER (WHERE id <> 0)",
+            "sum(CAST(n AS DECIMAL(10, 2))) FILTER (WHERE n = '-1.5')",
+            "listagg(s, ',') WITHIN GROUP (ORDER BY 1 / id) FILTER (WHERE id <> 0)",
         )
     ),
     Expression("window", "max_by(s, b) OVER (ORDER BY id)"),

@@ -14,6 +14,7 @@ from maintenance.sql.expressions.aggregates import SPREADS
 from maintenance.sql.expressions.comparisons import alike, compared_kind, may_fail, where_known
 from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.declared import as_first, common_char, of_one_length
+from maintenance.sql.expressions.duck_aggregates import gathers
 from maintenance.sql.expressions.encodings import escaping
 from maintenance.sql.expressions.entries import Typed
 from maintenance.sql.expressions.json_functions import json_value
@@ -454,6 +455,8 @@ _OF_ORDER = ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "n
              "nth_value")  # fmt: skip
 
 _OF_ALL = ("median", "percentile_cont", "percentile_disc")
+# Spark reckons the truth before it counts.
+_EARLY = ("count_if",)
 
 
 def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
@@ -494,8 +497,12 @@ def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
         problem = f"{name.partition('.')[0].upper()} is of all rows of a partition"
         raise refusals.error_at(typing.source, node, problem, "Leave out ORDER BY and the frame in OVER.")
 
+    # These have their arguments of all rows, as all aggregates of Flink do.
+    is_distinct = any(isinstance(part, exp.Distinct) for part in arguments)
+    is_early = typing.is_flink or window is not None or is_distinct or name.lower() in _EARLY
+
     def wrap(made: exp.Expr) -> exp.Expr:
-        made = _filtered(made, condition)
+        made = _filtered(made, condition, is_early=is_early)
         if over is None:
             return made
         copied = over.copy()
@@ -506,13 +513,25 @@ def _around(typing: Typing, node: exp.Expr, scope: Scope) -> Typed:
     return typing.call(name, arguments, call, scope, None if plain else wrap, is_over=window is not None)
 
 
-def _filtered(node: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+def _filtered(node: exp.Expr, condition: exp.Expr | None, *, is_early: bool) -> exp.Expr:
+    """An aggregate with FILTER. `is_early`: its arguments are read of all rows."""
     if condition is None:
         return node
-    if isinstance(node, exp.Filter):
-        both = exp.And(this=apart(node.expression.this), expression=apart(condition.copy()))
-        return exp.Filter(this=node.this, expression=exp.Where(this=both))
-    return exp.Filter(this=node, expression=exp.Where(this=condition.copy()))
+    call = node.this if isinstance(node, exp.Filter) else node
+    where = condition.copy()
+    if call is not node:
+        where = logic.joined(exp.And, [where, node.expression.this])
+    return exp.Filter(this=call if is_early else _guarded(call, condition), expression=exp.Where(this=where))
+
+
+def _guarded(call: exp.Expr, condition: exp.Expr) -> exp.Expr:
+    """An aggregate whose arguments are read of the rows that FILTER leaves alone. DuckDB reads them of all rows."""
+    for part in list(call.iter_expressions()):
+        if isinstance(part, exp.Distinct | exp.Order | exp.Ordered) or gathers(part):
+            _guarded(part, condition)
+        elif logic.can_fail(part):
+            part.replace(filled("CASE WHEN c THEN a END", {"c": condition.copy(), "a": part.copy()}))
+    return call
 
 
 def _arguments_of(call: exp.Func) -> list[exp.Expr]:

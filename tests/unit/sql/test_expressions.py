@@ -489,3 +489,29 @@ def test_a_map_over_rows_keeps_the_sign_of_a_zero_that_constants_lose(tmp_path: 
     session.sql("INSERT INTO zeros VALUES (-0.0D)")
     [[(key, _)]] = session.sql(f"SELECT {text} AS x FROM zeros").to_arrow()["x"].to_pylist()
     assert str(key) == shown
+
+
+def test_filter_keeps_rows_from_an_aggregate_whose_arguments_would_fail(
+    spark_dialect: Session, flink_dialect: Session
+) -> None:
+    """As in Spark, where DISTINCT, a window and count_if read all of them. Flink always does."""
+    values = "FROM (VALUES (0, 'x'), (2, '3')) AS v(k, s)"
+    filtered = "FILTER (WHERE k <> 0)"
+    for text, expected in (
+        ("max(6 / k)", 3.0),
+        ("collect_list(6 / k)", [3.0]),
+        ("sum(CAST(s AS INT))", 3),
+        ("max_by(s, 6 / k)", "3"),
+        ("listagg(s, ',') WITHIN GROUP (ORDER BY 6 / k)", "3"),
+    ):
+        rows = spark_dialect.sql(f"SELECT {text} {filtered} AS x {values}").to_arrow()
+        assert rows.column("x").to_pylist() == [expected], text
+    for text in (
+        f"count(DISTINCT 6 / k) {filtered}",
+        f"max(6 / k) {filtered} OVER ()",
+        f"count_if(6 / k > 1) {filtered}",
+    ):
+        with pytest.raises(SqlError, match="division by zero"):
+            spark_dialect.sql(f"SELECT {text} AS x {values}").to_arrow()
+    with pytest.raises(SqlError, match="'x' is not INT"):
+        flink_dialect.sql(f"SELECT sum(CAST(s AS INT)) {filtered} AS x {values}").to_arrow()
