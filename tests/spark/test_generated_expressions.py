@@ -367,6 +367,9 @@ MENDED = (
             "date_part('secs', ts) + extract(HR FROM INTERVAL '3 04:05:06.7' DAY TO SECOND)",
             "year(timestamp_micros(-62135596800000001 - id))",
             "date_part('YEAR', timestamp_micros(-62135596800000001 - id))",
+            "date_format(add_months(tn, -22800), 'y-M')",
+            "date_format(tn, 'k kk SSSSSSSSS S Q QQQ')",
+            "from_unixtime(i8, 'kk:mm k y')",
         )
     ),
     *(

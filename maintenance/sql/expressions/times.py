@@ -15,7 +15,7 @@ from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
 from maintenance.sql.expressions.stamps import is_wide, micros_of, narrow, rest_of
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.time_formats import LAST_HOUR, duck_format, letters, read_format
+from maintenance.sql.expressions.time_formats import LAST_HOUR, duck_format, letters, read_format, written
 from maintenance.types.data_type import DataType
 
 # The names of what times and intervals have, in Spark.
@@ -289,20 +289,27 @@ def _plus_clock(call: Call) -> exp.Expr:
 def _formatted(call: Call) -> exp.Expr:
     """A time by a pattern of Java."""
     value = narrow(call.arguments[0])
-    pattern = call.arguments[1].text
-    format_ = None if pattern is None else duck_format(pattern)
-    if format_ is None:
-        raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     node = value.node
     if value.kind.root == "TIMESTAMP_LTZ":
         node = cast_node(node, kinds.NTZ)
     elif value.kind.root == "TIMESTAMP":
         node = filled("CAST(a AS TIMESTAMP)", {"a": node})  # of less digits DuckDB has no years before 1677
-    parts = {"a": node, "f": exp.Literal.string(format_)}
-    if not _counts_from_one(pattern):
-        return filled("strftime(a, f)", parts)
-    parts["g"] = exp.Literal.string(duck_format(pattern or "", LAST_HOUR) or "")
-    return filled("CASE WHEN hour(a) = 0 THEN strftime(a, g) ELSE strftime(a, f) END", parts)
+    return _written(call, node, call.arguments[1].text)
+
+
+def _written(call: Call, node: exp.Expr, pattern: str | None) -> exp.Expr:
+    """The text of a time by a pattern."""
+    found = written(pattern) if pattern is not None and _is_known(call, pattern) else None
+    if found is None:
+        raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
+    template, formats = found
+    return filled(template, {"a": node, **{name: exp.Literal.string(text) for name, text in formats.items()}})
+
+
+def _is_known(call: Call, pattern: str) -> bool:
+    """Spark has no patterns of weeks, and Flink's `from_unixtime` has those of Java's `SimpleDateFormat`."""
+    unknown = {"uuuu"} if not call.is_flink else {"uuuu", "Q", "QQQ"} if call.name == "from_unixtime" else set[str]()
+    return not unknown & letters(pattern)
 
 
 def _counts_from_one(pattern: str | None) -> bool:
@@ -318,7 +325,7 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
         assert made is not None
         return made
     pattern = call.arguments[1].text
-    format_ = None if pattern is None else duck_format(pattern)
+    format_ = duck_format(pattern) if pattern is not None and _is_known(call, pattern) else None
     if format_ is None:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     parts = {"a": value.node, "f": exp.Literal.string(format_)}
@@ -392,12 +399,8 @@ def _unix(call: Call) -> exp.Expr:
 
 def _from_unix(call: Call) -> exp.Expr:
     seconds, *rest = call.arguments
-    pattern = rest[0].text if rest else "yyyy-MM-dd HH:mm:ss"
-    format_ = None if pattern is None else duck_format(pattern)
-    if format_ is None:
-        raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     node = cast_node(filled("make_timestamptz(paimon_micros_of(a))", {"a": seconds.node}), kinds.NTZ)
-    return filled("strftime(a, f)", {"a": node, "f": exp.Literal.string(format_)})
+    return _written(call, node, rest[0].text if rest else "yyyy-MM-dd HH:mm:ss")
 
 
 def _added(template: str) -> Callable[[Call], exp.Expr]:

@@ -515,3 +515,9 @@ def test_filter_keeps_rows_from_an_aggregate_whose_arguments_would_fail(
             spark_dialect.sql(f"SELECT {text} AS x {values}").to_arrow()
     with pytest.raises(SqlError, match="'x' is not INT"):
         flink_dialect.sql(f"SELECT sum(CAST(s AS INT)) {filtered} AS x {values}").to_arrow()
+
+
+@pytest.mark.parametrize("pattern", ["uuuu", "[yyyy]", "yyyy#", "{yyyy}"])
+def test_patterns_of_times_that_spark_reads_otherwise_are_refused(spark_dialect: Session, pattern: str) -> None:
+    with pytest.raises(UnsupportedError, match="this pattern of a time is not supported"):
+        spark_dialect.sql(f"SELECT date_format(DATE'2024-01-02', '{pattern}')")
