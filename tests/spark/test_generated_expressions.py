@@ -370,6 +370,10 @@ MENDED = (
             "date_format(add_months(tn, -22800), 'y-M')",
             "date_format(tn, 'k kk SSSSSSSSS S Q QQQ')",
             "from_unixtime(i8, 'kk:mm k y')",
+            "months_between(TIMESTAMP'2024-03-30 10:11:12', tn, b)",
+            "date_part('SECOND', day)",
+            "date_part('YEAR', NULL)",
+            "extract(DAY FROM concat('2024-01-01 00:30:00+05:00', left(c, 0)))",
         )
     ),
     *(

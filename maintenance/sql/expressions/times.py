@@ -126,9 +126,12 @@ def _extracted(call: Call) -> exp.Expr:
         return _of_interval(call, unit)
     if call.is_flink:
         return _extracted_in_flink(call, unit)
+    if value.kind.is_string or value.kind == kinds.NULL:
+        kind = LTZ if unit in (*_HOURS, *_MINUTES, *_SECONDS) else DATE
+        value = narrow(Typed(converted(value, Wanted(kind, is_flink=False)) or value.node, kind, value.written))
     if unit in _SECONDS:
         if value.kind == DATE:
-            template = "0"
+            template = "CASE WHEN a IS NOT NULL THEN 0 END"
         else:
             template = "CAST(((epoch_us(a) % 60000000) + 60000000) % 60000000 AS DECIMAL(18, 0)) / 1000000"
         node = filled(template, {"a": _local(value)})
@@ -419,18 +422,16 @@ _LAST_DAY = "CAST(last_day(a) AS DATE)"
 def _months_between(call: Call) -> exp.Expr:
     instants = [narrow(value).node for value in call.arguments[:2]]
     local = [cast_node(node.copy(), kinds.NTZ) for node in instants]
-    rounds = len(call.arguments) < 3 or not (
-        isinstance(call.arguments[2].written, exp.Boolean) and not call.arguments[2].written.this
-    )
+    rounds = call.nodes[2] if len(call.nodes) > 2 else exp.true()
     months = "((year(a) - year(b)) * 12 + month(a) - month(b))"
     # What has passed since midnight, also on the day of a change of the clock.
     passed = "(epoch_us({1}) - epoch_us(CAST(date_trunc('day', {0}) AS TIMESTAMPTZ))) // 1000000"
     seconds = f"({passed.format('a', 'c')} - {passed.format('b', 'd')})"
     ends = "(CAST(a AS DATE) = last_day(a) AND CAST(b AS DATE) = last_day(b))"
     exact = f"(CAST({months} AS DOUBLE) + ((day(a) - day(b)) * 86400.0 + {seconds}) / 2678400.0)"
-    shown = f"round({exact}, 8)" if rounds else exact
-    template = f"CASE WHEN day(a) = day(b) OR {ends} THEN CAST({months} AS DOUBLE) ELSE {shown} END"
-    return filled(template, dict(zip("abcd", [*local, *instants], strict=True)))
+    whole = f"CASE WHEN r IS NULL THEN NULL WHEN day(a) = day(b) OR {ends} THEN CAST({months} AS DOUBLE)"
+    template = f"{whole} WHEN r THEN round({exact}, 8) ELSE {exact} END"
+    return filled(template, dict(zip("abcdr", [*local, *instants, rounds], strict=True)))
 
 
 def _named_unit(call: Call) -> str:
@@ -535,7 +536,7 @@ ENTRIES: Sequence[Entry] = (
     entry("weekday", "TIME|DATE", "INT", _of_time("CAST(isodow(a) - 1 AS INTEGER)"), SPARK),
     entry("dayname", "TIME|DATE", "STRING", _of_time(_DAYNAMES), SPARK),
     entry("monthname", "TIME|DATE", "STRING", _of_time("left(monthname(a), 3)"), SPARK),
-    entry("extract date_part datepart", "'STRING', TIME|INTERVAL|LTZ", _extracted_kind, _extracted, SPARK),
+    entry("extract date_part datepart", "'STRING', TIME|INTERVAL|TEXT|LTZ", _extracted_kind, _extracted, SPARK),
     entry("extract", "'STRING', TIME", _extracted_kind, _extracted, FLINK),
     entry("date_add dateadd", "DATE, SHORT", "DATE", _added("a + CAST(b AS INTEGER)"), SPARK),
     entry("date_sub", "DATE, SHORT", "DATE", _added("a - CAST(b AS INTEGER)"), SPARK),
