@@ -374,6 +374,9 @@ MENDED = (
             "date_part('SECOND', day)",
             "date_part('YEAR', NULL)",
             "extract(DAY FROM concat('2024-01-01 00:30:00+05:00', left(c, 0)))",
+            "CAST(i8 / 1e7D AS DECIMAL(5, 5))",
+            "CAST(CAST(i8 / 1e7D AS FLOAT) AS DECIMAL(6, 6))",
+            "CAST(concat(i8, 'E-4') AS DECIMAL(4, 4))",
         )
     ),
     *(

@@ -41,8 +41,8 @@ _SHARED: Mapping[tuple[str, str], str] = {
     ("FLOAT", "DOUBLE"): _CAST,
     ("DOUBLE", "FLOAT"): f"CASE WHEN isfinite(a) AND abs(a) >= {_LARGEST} THEN CAST(sign(a) * CAST('inf' AS DOUBLE)"
     " AS FLOAT) ELSE CAST(a AS FLOAT) END",
-    ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_float_text(a)")),
-    ("DOUBLE", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_double_text(a)")),
+    ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_pointed(paimon_float_text(a))")),
+    ("DOUBLE", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_pointed(paimon_double_text(a))")),
     ("DECIMAL", "INTEGER"): "CAST(trunc(a) AS TARGET)",
     ("DECIMAL", "FLOATING"): _CAST,
     ("DECIMAL", "DECIMAL"): _CAST,
@@ -62,7 +62,7 @@ _SHARED: Mapping[tuple[str, str], str] = {
     f" THEN {_WRONG} END",
     ("STRING", "DECIMAL"): "CASE WHEN paimon_is_decimal(a) THEN"
     f" CASE WHEN regexp_matches(a, '[eE]') AND abs(TRY_CAST(paimon_trimmed(a) AS DOUBLE)) >= 1eWHOLE THEN {_WRONG}"
-    f" ELSE CAST(paimon_trimmed(a) AS TARGET) END WHEN a IS NOT NULL THEN {_WRONG} END",
+    f" ELSE CAST(paimon_pointed(paimon_trimmed(a)) AS TARGET) END WHEN a IS NOT NULL THEN {_WRONG} END",
     ("STRING", "FLOATING"): f"CASE WHEN paimon_is_floating(a) THEN CAST(paimon_floating(a) AS TARGET)"
     f" WHEN a IS NOT NULL THEN {_WRONG} END",
     ("STRING", "BOOLEAN"): f"CASE WHEN paimon_is_true(a) THEN TRUE WHEN paimon_is_false(a) THEN FALSE"
@@ -74,7 +74,7 @@ _SHARED: Mapping[tuple[str, str], str] = {
 }
 _SPARK: Mapping[tuple[str, str], str] = {
     **_SHARED,
-    ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_double_text(CAST(a AS DOUBLE))")),
+    ("FLOAT", "DECIMAL"): _OF_FLOATING % (_TO_DECIMAL % ("a", "paimon_pointed(paimon_double_text(CAST(a AS DOUBLE)))")),
     ("TIMESTAMP_LTZ", "INTEGER"): "CAST(paimon_whole_seconds(a) AS TARGET)",
     ("TIMESTAMP_LTZ", "FLOATING"): "CAST(paimon_seconds(a) AS TARGET)",
     ("TIMESTAMP_LTZ", "DECIMAL"): _TO_DECIMAL
@@ -92,7 +92,7 @@ _OF_FLINK: Mapping[tuple[str, str], str] = {
     ("INTEGER", "DECIMAL"): "TRY_CAST(a AS TARGET)",
     ("DECIMAL", "DECIMAL"): "TRY_CAST(a AS TARGET)",
     ("FLOATING", "DECIMAL"): "CASE WHEN NOT isfinite(a) THEN paimon_no_decimal(a) WHEN abs(a) < 1eWHOLE"
-    " THEN TRY_CAST(paimon_double_text(CAST(a AS DOUBLE)) AS TARGET) END",
+    " THEN TRY_CAST(paimon_pointed(paimon_double_text(CAST(a AS DOUBLE))) AS TARGET) END",
     ("STRING", "DATE"): f"COALESCE(paimon_date(a), CASE WHEN a IS NOT NULL THEN {_WRONG} END)",
     # In short texts Flink's own reader passes over one last sign that is none of a number.
     ("STRING", "DECIMAL"): f"CASE WHEN SHORT AND octet_length(encode(a)) <= 18 AND regexp_full_match(paimon_trimmed(a),"

@@ -74,6 +74,17 @@ MACROS = (
     "paimon_not_negative(x) AS CASE WHEN x < 0 THEN 0 ELSE x END",
     "paimon_nonzero(x, y) AS CASE WHEN y = 0 AND x IS NOT NULL THEN error('division by zero') ELSE y END",
     "paimon_is_whole(t) AS regexp_full_match(paimon_trimmed(t), '[+-]?[0-9]+')",
+    "paimon_with_zeros(w, n) AS lpad(w, CAST(greatest(length(w), n + 1) AS INTEGER), '0')",
+    (
+        "paimon_shifted(s, w, f, n) AS s || substring(paimon_with_zeros(w, n), 1, greatest(length(w) - n, 1)) || '.'"
+        " || right(paimon_with_zeros(w, n), n) || f"
+    ),
+    # DuckDB counts the digits in front of the point before it moves the point to the left.
+    (
+        "paimon_pointed(t) AS CASE WHEN regexp_matches(t, '[eE]-') THEN paimon_shifted(regexp_extract(t, '^[+-]?'),"
+        " regexp_extract(t, '^[+-]?([0-9]*)', 1), regexp_extract(t, '[.]([0-9]*)', 1),"
+        " least(CAST('0' || regexp_extract(t, '[eE]-0*([0-9]{1,8})', 1) AS INTEGER), length(t) + 99)) ELSE t END"
+    ),
     f"paimon_is_decimal(t) AS regexp_full_match(paimon_trimmed(t), '{_NUMBER}')",
     (f"paimon_is_floating(t) AS regexp_full_match(paimon_trimmed(t), '{_NUMBER}[dDfF]?|(?i:[+-]?inf(inity)?|nan)')"),
     "paimon_floating(t) AS regexp_replace(paimon_trimmed(t), '^([^nN]*[0-9.])[dDfF]$', '\\1')",
