@@ -377,6 +377,9 @@ MENDED = (
             "CAST(i8 / 1e7D AS DECIMAL(5, 5))",
             "CAST(CAST(i8 / 1e7D AS FLOAT) AS DECIMAL(6, 6))",
             "CAST(concat(i8, 'E-4') AS DECIMAL(4, 4))",
+            "typeof(-9223372036854775808)",
+            "typeof(-(2147483648))",
+            "typeof(negative(2147483648))",
         )
     ),
     *(

@@ -182,8 +182,9 @@ def _divide_whole(call: Call) -> exp.Expr:
 def _negated(call: Call) -> exp.Expr | Typed:
     value = call.arguments[0]
     node = exp.Neg(this=apart(value.node))
-    least = {1 << 31: kinds.INT, 1 << 63: kinds.BIGINT} if call.is_flink else {1 << 31: kinds.INT}
-    if (kind := least.get(value.whole or 0)) is not None:
+    least = {1 << 31: kinds.INT, 1 << 63: kinds.BIGINT}
+    is_sign = call.is_flink or (isinstance(call.written, exp.Neg) and not isinstance(call.written.this, exp.Paren))
+    if is_sign and (kind := least.get(value.whole or 0)) is not None:
         return Typed(cast_node(node, kind), kind, call.written)  # the sign is one of the number
     if call.is_flink and kinds.is_integer(value.kind) and not isinstance(value.node, exp.Literal):
         return _opposite(value.node, value.kind)
