@@ -222,28 +222,35 @@ def _in_numbers(typing: Typing, node: exp.In, values: Sequence[Typed]) -> exp.Ex
 
 def _in_query(typing: Typing, node: exp.In, query: exp.Expr, scope: Scope) -> Typed:
     columns = typing.query(query, scope)
-    if isinstance(node.this.unnest(), exp.Tuple) and len(columns) > 1:
-        parts = [typing.value(part, scope).node for part in node.this.unnest().expressions]
-        several = exp.In(this=exp.Tuple(expressions=parts), query=query)
-        return Typed(several if typing.is_flink else _found_or_not(node, several), BOOLEAN, node)
-    if len(columns) != 1:
-        problem = f"a subquery gives {len(columns)} columns where one is needed"
-        raise refusals.error_at(typing.source, node, problem, "Select one.")
-    value = typing.value(node.this, scope)
-    inner = Typed(exp.column("paimon_in"), columns[0][1], node)
-    kind = compared_kind([value.kind, inner.kind], is_flink=typing.is_flink)
-    if kind is None:
-        raise refusals.no_such_types(typing.source, node, "in", [value.kind, inner.kind])
-    given, cast = alike([value, inner], kind, is_flink=typing.is_flink)
-    if not isinstance(cast, exp.Column):
-        alias = exp.TableAlias(this=exp.to_identifier("paimon_in_rows"), columns=[exp.to_identifier("paimon_in")])
+    row = node.this.unnest()
+    is_row = isinstance(row, exp.Tuple) and len(columns) > 1
+    values = [typing.value(part, scope) for part in (row.expressions if is_row else [node.this])]
+    if is_row and typing.is_flink:
+        several = exp.In(this=exp.Tuple(expressions=[value.node for value in values]), query=query)
+        return Typed(several, BOOLEAN, node)
+    if len(columns) != len(values):
+        wanted = "one is" if len(values) == 1 else f"{len(values)} are"
+        problem = f"a subquery gives {len(columns)} columns where {wanted} needed"
+        raise refusals.error_at(typing.source, node, problem, f"Select {'one' if len(values) == 1 else len(values)}.")
+    names = [f"paimon_in_{number}" for number in range(len(values))]
+    given, cast, is_floating = list[exp.Expr](), list[exp.Expr](), False
+    for value, name, (_, inner) in zip(values, names, columns, strict=True):
+        kind = compared_kind([value.kind, inner], is_flink=typing.is_flink)
+        if kind is None:
+            raise refusals.no_such_types(typing.source, node, "in", [value.kind, inner])
+        both = alike([value, Typed(exp.column(name), inner, node)], kind, is_flink=typing.is_flink)
+        given.append(both[0])
+        cast.append(both[1])
+        is_floating = kind.root in ("FLOAT", "DOUBLE")
+    if not all(isinstance(each, exp.Column) for each in cast):
+        alias = exp.TableAlias(this=exp.to_identifier("paimon_in_rows"), columns=list(map(exp.to_identifier, names)))
         rows = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
         rows.set("alias", alias)
-        query = exp.Subquery(this=exp.select(cast).from_(rows))
-    found: exp.Expr = exp.In(this=apart(given), query=query)
-    if typing.is_flink and kind.root in ("FLOAT", "DOUBLE"):
+        query = exp.Subquery(this=exp.select(*cast).from_(rows))
+    found: exp.Expr = exp.In(this=exp.Tuple(expressions=given) if is_row else apart(given[0]), query=query)
+    if typing.is_flink and is_floating:
         # No NaN is equal to another.
-        found = filled("(m) > isnan(a)", {"m": found, "a": given.copy()})
+        found = filled("(m) > isnan(a)", {"m": found, "a": given[0].copy()})
     return Typed(found if typing.is_flink else _found_or_not(node, found), BOOLEAN, node)
 
 

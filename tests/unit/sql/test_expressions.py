@@ -521,3 +521,10 @@ def test_filter_keeps_rows_from_an_aggregate_whose_arguments_would_fail(
 def test_patterns_of_times_that_spark_reads_otherwise_are_refused(spark_dialect: Session, pattern: str) -> None:
     with pytest.raises(UnsupportedError, match="this pattern of a time is not supported"):
         spark_dialect.sql(f"SELECT date_format(DATE'2024-01-02', '{pattern}')")
+
+
+def test_a_row_is_sought_among_rows_of_other_types(spark_dialect: Session) -> None:
+    query = "SELECT id FROM (VALUES (1, '2'), (3, '4')) AS v(id, s) WHERE (id, s) IN (SELECT 1.0BD, 2L)"
+    assert spark_dialect.sql(query).to_arrow().column("id").to_pylist() == [1]
+    with pytest.raises(SqlError, match="a subquery gives 2 columns where 3 are needed"):
+        spark_dialect.sql("SELECT (1, 2, 3) IN (SELECT 1, 2)")
