@@ -1,7 +1,7 @@
 """The parts of queries in which expressions stand: what is read there, what is given, and the types of both."""
 
 import itertools
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
@@ -162,6 +162,14 @@ class Queries:
         group = select.args.get("group")
         if group is None:
             return
+        having = select.args.get("having")
+        if group.args.get("all") and having is not None:
+            # DuckDB would group by what HAVING names as well.
+            keys = {column.name.lower() for output in select.expressions for column in _bare_columns(output)}
+            for column in _bare_columns(having):
+                if OF_OUTPUT not in column.meta and column.name.lower() not in keys:
+                    problem = f"column '{column.name}' is neither grouped nor aggregated"
+                    raise refusals.error_at(self.typing.source, column, problem, "Select it, or take ANY_VALUE of it.")
         self._group(group, scope)
         if group.find(exp.Cube, exp.Rollup, exp.GroupingSets) is not None:
             # DuckDB has a row of totals for no rows.
@@ -652,13 +660,22 @@ def _name_outputs_in_having(select: exp.Select, scope: Scope) -> None:
         return
     listed = [] if group is None else [key.unnest() for key in group.expressions]
     keys = {key.name.lower() for key in listed if isinstance(key, exp.Column)}
-    for column in having.find_all(exp.Column):
+    for column in _bare_columns(having):
         name = column.name.lower()
-        around = column.parent
-        while around is not having and not (isinstance(around, exp.Query) or _gathers(around)):
-            around = around.parent
-        if around is having and not column.table and name in scope.outputs and name not in keys:
+        if not column.table and name in scope.outputs and name not in keys:
             column.meta[OF_OUTPUT] = scope.outputs[name]
+
+
+def _bare_columns(tree: exp.Expr) -> Iterator[exp.Column]:
+    """The columns that stand in no aggregate, window or subquery."""
+    for column in tree.find_all(exp.Column):
+        around: exp.Expr = column
+        while (
+            around is not tree and around.parent is not None and not (isinstance(around, exp.Query) or _gathers(around))
+        ):
+            around = around.parent
+        if around is tree and not _gathers(tree):
+            yield column
 
 
 def _gathers(node: exp.Expr) -> bool:

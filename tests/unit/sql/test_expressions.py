@@ -528,3 +528,11 @@ def test_a_row_is_sought_among_rows_of_other_types(spark_dialect: Session) -> No
     assert spark_dialect.sql(query).to_arrow().column("id").to_pylist() == [1]
     with pytest.raises(SqlError, match="a subquery gives 2 columns where 3 are needed"):
         spark_dialect.sql("SELECT (1, 2, 3) IN (SELECT 1, 2)")
+
+
+def test_having_names_what_group_by_all_groups_by(spark_dialect: Session) -> None:
+    query = "SELECT s AS x, count(*) AS n FROM (VALUES ('a', 1), ('a', 2), ('b', 3)) AS v(s, k) GROUP BY ALL HAVING "
+    for having, expected in (("s = 'a'", ["a"]), ("x = 'b' AND max(k) = 3", ["b"]), ("n > 1", ["a"])):
+        assert spark_dialect.sql(query + having).to_arrow().column("x").to_pylist() == expected
+    with pytest.raises(SqlError, match="column 'k' is neither grouped nor aggregated"):
+        spark_dialect.sql(f"{query} k > 1")
