@@ -319,7 +319,7 @@ ENTRIES: Sequence[Entry] = (
     entry("-", "TIMESTAMP, TIMESTAMP", "MICROS", _elapsed, SPARK),
     entry("-", "DATE, TIMESTAMP", "MICROS", _elapsed, SPARK),
     entry("-", "TIMESTAMP, DATE", "MICROS", _elapsed, SPARK),
-    entry("& bit_and", "INTEGER, INTEGER", _kind, _of_bits("a & b"), SPARK),
+    entry("&", "INTEGER, INTEGER", _kind, _of_bits("a & b"), SPARK),
     entry("|", "INTEGER, INTEGER", _kind, _of_bits("a | b"), SPARK),
     entry("^", "INTEGER, INTEGER", _kind, _of_bits("xor(a, b)"), SPARK),
     entry("~", "INTEGER", "1", "~a", SPARK),

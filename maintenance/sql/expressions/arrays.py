@@ -412,12 +412,12 @@ ENTRIES: Sequence[Entry] = (
       for name in ("max", "min")),
     *(entry(f"array_{name}", "ARRAY<T>", "T", least_of(f"list_{name}(a)", greatest=name == "max"))
       for name in ("max", "min")),
-    entry("array_join", "ARRAY<STRING>, STRING", "STRING", _JOINED),
-    entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", _FILLED, SPARK),
+    entry("array_join", "ARRAY<STRING>, STRING=", "STRING", _JOINED),
+    entry("array_join", "ARRAY<STRING>, STRING=, STRING=", "STRING", _FILLED, SPARK),
     entry("array_join", "ARRAY<STRING>, STRING, STRING", "STRING", f"CASE WHEN c IS NOT NULL THEN {_FILLED} END",
           FLINK),
-    entry("array_join", "ARRAY<T>, STRING", "STRING", lambda call: _of_texts(call, _JOINED), SPARK),
-    entry("array_join", "ARRAY<T>, STRING, STRING", "STRING", lambda call: _of_texts(call, _FILLED), SPARK),
+    entry("array_join", "ARRAY<T>, STRING=", "STRING", lambda call: _of_texts(call, _JOINED), SPARK),
+    entry("array_join", "ARRAY<T>, STRING=, STRING=", "STRING", lambda call: _of_texts(call, _FILLED), SPARK),
     entry("array_repeat", "ANY, INT=", lambda call: array(call.kinds[0]), "CASE WHEN b IS NOT NULL THEN"
           " list_transform(range(CAST(paimon_not_negative(b) AS BIGINT)), lambda _i: a) END", SPARK),
     entry("sort_array", "ARRAY<T>", "ARRAY<T>", in_order(_RISING), SPARK),

@@ -280,15 +280,15 @@ def fitted(found: Entry, call: Call) -> tuple[int, list[DataType]] | None:
     return cost, targets
 
 
-# What stands beside an array becomes one of its elements, or they what it is.
-_WIDENING = ("array_contains", "map_contains_key")
+# What is no text becomes none here, and no text becomes something else.
+_WITHOUT_TEXTS = ("array_contains", "map_contains_key", "greatest", "least")
 
 
 def _common(found: Entry, of: Sequence[DataType]) -> DataType | None:
     """The type of a variable in Spark. Beside an array nothing becomes what its elements are by a long way."""
     if not kinds.are_named_alike(of):
         return None
-    if found.names[0] in _WIDENING:
+    if found.names[0] in _WITHOUT_TEXTS:
         return kinds.without_texts(of)
     # Of any number of arrays and maps all become what holds them.
     return kinds.closest(of) if found.has_parts and found.most is not None else kinds.widest(of, is_flink=False)

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from maintenance.sql.expressions import kinds, refusals
 from maintenance.sql.expressions.entries import Typed
-from maintenance.sql.expressions.kinds import INT
+from maintenance.sql.expressions.kinds import INT, NULL
 from maintenance.sql.expressions.scopes import Scope
 from maintenance.sql.expressions.table import GENERATORS
 from maintenance.sql.expressions.templates import filled
@@ -104,6 +104,9 @@ def _stack(typing: Typing, node: exp.Expr, values: list[Typed]) -> Rows:
     columns: Rows = []
     for number in range(width):
         own = cells[number::width]
+        given = [cell.kind for cell in own if cell.kind != NULL]
+        if any(kind != given[0] for kind in given):
+            raise refusals.no_such_types(typing.source, node, "stack", given)
         kind, nodes = typing.common(own, node)
         nodes += [exp.Null() for _ in range(count - len(own))]
         listed = exp.Anonymous(this="list_value", expressions=nodes)

@@ -62,6 +62,16 @@ def _of_time(template: str) -> Callable[[Call], exp.Expr]:
     return says
 
 
+def _of_instant(template: str) -> Callable[[Call], exp.Expr]:
+    """A template of an instant, which a time as clocks show it becomes."""
+
+    def says(call: Call) -> exp.Expr:
+        value = narrow(call.arguments[0])
+        return filled(template, {"a": converted(value, Wanted(LTZ, is_flink=False)) or value.node})
+
+    return says
+
+
 def _local(value: Typed) -> exp.Expr:
     """A timestamp as clocks show it."""
     value = narrow(value)
@@ -583,13 +593,13 @@ ENTRIES: Sequence[Entry] = (
     entry("from_unixtime", "BIGINT, STRING?", "STRING", _from_unix),
     entry("make_date", "INT, INT, INT", "DATE", "make_date(a, b, c)", SPARK),
     entry("timestamp_seconds", "NUMBER=", "LTZ", _of_exact_seconds, SPARK),
-    entry("timestamp_millis", "BIGINT", "LTZ", "make_timestamptz(a * 1000)", SPARK),
-    entry("timestamp_micros", "BIGINT", "LTZ", "make_timestamptz(a)", SPARK),
-    entry("unix_seconds", "LTZ", "BIGINT", _of_time("paimon_whole_seconds(a)"), SPARK),
-    entry("unix_millis", "LTZ", "BIGINT", _of_time("(epoch_us(a) - ((epoch_us(a) % 1000) + 1000) % 1000) // 1000"),
-          SPARK),
-    entry("unix_micros", "LTZ", "BIGINT", _of_time("epoch_us(a)"), SPARK),
-    entry("unix_date", "DATE", "INT", "CAST(a - CAST('1970-01-01' AS DATE) AS INTEGER)", SPARK),
+    entry("timestamp_millis", "INTEGER=", "LTZ", "make_timestamptz(CAST(a AS BIGINT) * 1000)", SPARK),
+    entry("timestamp_micros", "INTEGER=", "LTZ", "make_timestamptz(CAST(a AS BIGINT))", SPARK),
+    entry("unix_seconds", "TIMESTAMP=", "BIGINT", _of_instant("paimon_whole_seconds(a)"), SPARK),
+    entry("unix_millis", "TIMESTAMP=", "BIGINT",
+          _of_instant("(epoch_us(a) - ((epoch_us(a) % 1000) + 1000) % 1000) // 1000"), SPARK),
+    entry("unix_micros", "TIMESTAMP=", "BIGINT", _of_instant("epoch_us(a)"), SPARK),
+    entry("unix_date", "DATE=", "INT", "CAST(a - CAST('1970-01-01' AS DATE) AS INTEGER)", SPARK),
     entry("date_from_unix_date", "INT", "DATE", "CAST(CAST('1970-01-01' AS DATE) + a AS DATE)", SPARK),
     entry("timestampdiff datediff date_diff", "'STRING', TIME|LTZ, TIME|LTZ", "BIGINT", _difference, SPARK),
     entry("timestampdiff", "'STRING', TIME, TIME", "INT", _difference, FLINK),

@@ -89,7 +89,7 @@ ENTRIES: Sequence[Entry] = (
     entry("try_make_timestamp try_make_timestamp_ltz", _PARTS, "LTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
     entry("make_timestamp_ntz", _PARTS, "NTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
     entry("try_make_timestamp_ntz", _PARTS, "NTZ", _of_parts, SPARK, samples=_TRUE_PARTS),
-    entry("make_timestamp try_make_timestamp", "DATE", "LTZ", lambda call: local_instant(call.nodes[0]), SPARK),
+    entry("make_timestamp try_make_timestamp", "DATE=", "LTZ", lambda call: local_instant(call.nodes[0]), SPARK),
     entry("try_add try_subtract", "TIME, INTERVAL", _tried_kind, _tried, SPARK),
     entry("try_add try_subtract", "DAY, DAYS", "DATE", _tried, SPARK),
 )  # fmt: skip

@@ -523,6 +523,17 @@ def test_patterns_of_times_that_spark_reads_otherwise_are_refused(spark_dialect:
         spark_dialect.sql(f"SELECT date_format(DATE'2024-01-02', '{pattern}')")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["bit_and(5, 3)", "unix_date('2024-01-01')", "unix_seconds(DATE'2024-01-01')", "unix_micros('2024-01-01')",
+     "make_timestamp('2024-01-01')", "timestamp_millis('1')", "timestamp_micros(1.5D)", "array_join(array('a'), 1)",
+     "greatest(1, '2')", "least(DATE'2024-01-01', '2024-01-02')", "stack(2, 1, 2L)", "(1, 2) IN (SELECT 1, true)"],
+)  # fmt: skip
+def test_what_nothing_becomes_by_itself_in_spark_is_refused(spark_dialect: Session, text: str) -> None:
+    with pytest.raises(SqlError, match="take"):
+        spark_dialect.sql(f"SELECT {text}")
+
+
 def test_a_row_is_sought_among_rows_of_other_types(spark_dialect: Session) -> None:
     query = "SELECT id FROM (VALUES (1, '2'), (3, '4')) AS v(id, s) WHERE (id, s) IN (SELECT 1.0BD, 2L)"
     assert spark_dialect.sql(query).to_arrow().column("id").to_pylist() == [1]
