@@ -371,6 +371,7 @@ MENDED = (
             "date_format(tn, 'k kk SSSSSSSSS S Q QQQ')",
             "from_unixtime(i8, 'kk:mm k y')",
             "months_between(TIMESTAMP'2024-03-30 10:11:12', tn, b)",
+            "regexp_replace(c, n, 'x', 100)",
             "date_part('SECOND', day)",
             "date_part('YEAR', NULL)",
             "extract(DAY FROM concat('2024-01-01 00:30:00+05:00', left(c, 0)))",

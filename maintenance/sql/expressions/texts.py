@@ -195,14 +195,15 @@ def _java_groups(call: Call, text: str) -> str:
 
 def _replaced_behind(call: Call) -> exp.Expr:
     """`regexp_replace` from a place on: for Java the text begins there."""
-    text, _, _, place = call.nodes
+    text, pattern, replacement, place = (node.copy() for node in call.nodes)
     found = Call(call.name, list(call.arguments[:3]), is_flink=False, written=call.written, typing=call.typing)
-    found.arguments[0] = Typed(filled("substring(a, p)", {"a": text, "p": place}), STRING, call.arguments[0].written)
+    rest = filled("substring(a, p)", {"a": text.copy(), "p": place.copy()})
+    found.arguments[0] = Typed(rest, STRING, call.arguments[0].written)
     template = (
         "CASE WHEN p < 1 AND a IS NOT NULL THEN error('REGEXP_REPLACE begins at a place below 1')"
-        " WHEN p > length(a) THEN a ELSE left(a, p - 1) || b END"
+        " WHEN p > length(a) AND x IS NOT NULL AND y IS NOT NULL THEN a ELSE left(a, p - 1) || b END"
     )
-    return filled(template, {"a": text.copy(), "p": place.copy(), "b": _replaced(found)})
+    return filled(template, {"a": text, "p": place, "x": pattern, "y": replacement, "b": _replaced(found)})
 
 
 def of_pattern(template: str, *, takes_end: bool = False) -> Callable[[Call], exp.Expr]:
