@@ -362,7 +362,7 @@ MENDED = (
             "CAST(TIMESTAMP'0001-01-02 00:00:00' - INTERVAL '1-2' YEAR TO MONTH AS STRING)",
             "format_number(f64 * 1.5e20D, 1)",
             "format_number(CAST(3.4e25 AS FLOAT), 0)",
-            "regexp_replace(concat(s, 'ab'), 'x?', 'z')",
+            "regexp_replace(concat(s, 'ab'), 'ŧ?', 'z')",
             "extract(YRS FROM ts) + extract(MONS FROM day) + date_part('hrs', ts) + date_part('MINS', tn)",
             "date_part('secs', ts) + extract(HR FROM INTERVAL '3 04:05:06.7' DAY TO SECOND)",
             "year(timestamp_micros(-62135596800000001 - id))",
