@@ -4,7 +4,7 @@ Snapshots of a branch count from its earliest on: snapshots below the EARLIEST h
 that did not end, and may lack files. As long as all their files are there they count too, since the hint may be wrong.
 Data files are looked for by name: names are unique in a table, and a file that anything with its name holds must stay.
 Each manifest is read once, however many snapshots and tags share it. A long-lived changelog holds changes, not a state:
-its changelog files, or what its delta added where there is no changelog producer.
+its changelog files, or what its delta added where there is no changelog producer. Nobody reads that of a compaction.
 Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only the neighbouring tags of the main branch.
 """
 
@@ -23,7 +23,7 @@ from maintenance.format.bytes.text_hash import text_hashes
 from maintenance.format.metadata.index_manifest import DeletionVectorRange, IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
-from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.format.metadata.tag import Tag
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
@@ -91,7 +91,7 @@ class Needed:
         metadata: names of manifest lists, manifests, index manifests, index files and statistics.
         changelogs: names of the changelog lists of snapshots and changelogs; a tag does not hold its changelog.
         states: the distinct states.
-        deltas: the deltas that are held as changes; what they add is needed.
+        deltas: the deltas that are held as changes, not of compactions; what they add is needed.
     """
 
     metadata: frozenset[str]
@@ -335,9 +335,8 @@ def needed_by(
     metadata |= {name for name in statistics if name is not None}
     metadata |= {delta.holder.snapshot.delta_manifest_list for delta in deltas}
     metadata |= {meta.file_name for delta in deltas for meta in delta.manifests}
-    return Needed(
-        frozenset(metadata), frozenset(name for name in changelogs if name is not None), tuple(states), tuple(deltas)
-    )
+    changes = tuple(delta for delta in deltas if delta.holder.snapshot.commit_kind != CommitKind.COMPACT)
+    return Needed(frozenset(metadata), frozenset(n for n in changelogs if n is not None), tuple(states), changes)
 
 
 def _shared(state: HeldState, metas: dict[str, ManifestFileMeta]) -> HeldState:

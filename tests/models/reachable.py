@@ -8,7 +8,7 @@ from typing import TypeVar
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
 from maintenance.format.metadata.manifest import FileKind
-from maintenance.format.metadata.snapshot import Snapshot
+from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.fs.location import is_local
 from maintenance.metadata.branches import Branches
 
@@ -89,7 +89,7 @@ def files_of(table: CatalogTable, snapshot: Snapshot, *, changelog: bool = False
 
 
 def changes_of(table: CatalogTable, changelog: Snapshot) -> Iterator[str]:
-    """Files that reading the changes of a long-lived changelog needs: without a producer those that its delta adds."""
+    """Files of a long-lived changelog: without a producer its delta's, with the data unless that is a compaction's."""
     name = changelog.changelog_manifest_list
     if name is None and table.options.get("changelog-producer", "none") == "none":
         name = changelog.delta_manifest_list
@@ -99,7 +99,9 @@ def changes_of(table: CatalogTable, changelog: Snapshot) -> Iterator[str]:
     for meta in table.manifests.read_list(name):
         yield table.paths.manifest(meta.file_name)
         for entry in table.manifests.read(meta.file_name):
-            if entry.kind == FileKind.ADD:
+            if entry.kind == FileKind.ADD and (
+                changelog.changelog_manifest_list is not None or changelog.commit_kind != CommitKind.COMPACT
+            ):
                 yield from table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
 
 

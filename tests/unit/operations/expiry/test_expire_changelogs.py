@@ -62,6 +62,21 @@ def test_changes_stay_until_their_own_time_comes(tmp_path: Path, producer: str) 
     assert any(list(changes_of(table, changelog)) for changelog in table.changelogs.all())
 
 
+def test_data_of_compactions_goes_with_snapshots(tmp_path: Path) -> None:
+    """Without a producer the changes are what was appended: what compactions wrote of it nobody reads any more."""
+    table = filled(tmp_path, "none")
+    files = {i: {e.file.file_name for e in table.manifests.live_entries(table.snapshots.get(i))} for i in (6, 7, 9)}
+    appended, compacted = files[7] - files[6], files[6] - files[9]
+    assert appended
+    assert compacted
+    expire_snapshots(table)
+    assert table.changelogs.list_ids() == [6, 7, 8]
+    left = {path.rpartition("/")[2] for path in files_on_disk(table)}
+    assert appended <= left
+    assert not compacted & left
+    assert whole(table)
+
+
 @pytest.mark.parametrize("producer", ["none", "input"])
 def test_it_takes_exactly_what_the_dry_run_lists(tmp_path: Path, producer: str) -> None:
     table = filled(tmp_path, producer)
