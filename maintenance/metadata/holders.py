@@ -4,7 +4,7 @@ Snapshots of a branch count from its earliest on: snapshots below the EARLIEST h
 that did not end, and may lack files. As long as all their files are there they count too, since the hint may be wrong.
 Data files are looked for by name: names are unique in a table, and a file that anything with its name holds must stay.
 Each manifest is read once, however many snapshots and tags share it. A long-lived changelog holds changes, not a state:
-its changelog files, or what its delta added where there is no changelog producer. Nobody reads that of a compaction.
+its changelog files, or its delta where there is no changelog producer. Nobody reads that of a compaction.
 Source: metadata sections 8.1, 10.1, 10.2; stricter than Java, which asks only the neighbouring tags of the main branch.
 """
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from maintenance.errors import RESTORE, CorruptFileError
 from maintenance.format.bytes.text_hash import text_hashes
+from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.index_manifest import DeletionVectorRange, IndexManifestEntry
 from maintenance.format.metadata.manifest import EntrySelection, FileKind, ManifestEntry
 from maintenance.format.metadata.manifest_list import ManifestFileMeta
@@ -91,7 +92,8 @@ class Needed:
         metadata: names of manifest lists, manifests, index manifests, index files and statistics.
         changelogs: names of the changelog lists of snapshots and changelogs; a tag does not hold its changelog.
         states: the distinct states.
-        deltas: the deltas that are held as changes, not of compactions; what they add is needed.
+        deltas: the deltas that are held as changes, not of compactions; needed is what they add, and what they delete
+            unless a compaction had written it.
     """
 
     metadata: frozenset[str]
@@ -128,7 +130,8 @@ class Needed:
             _check_vectors(state, live, manifests)
         for delta in self.deltas:
             for entry in (e for meta in delta.manifests for e in entries.get(meta.file_name, ())):
-                if entry.kind == FileKind.ADD:
+                # Java's streams take back what an overwrite replaced, as long as they find it.
+                if entry.kind == FileKind.ADD or entry.file.file_source != FileSource.COMPACT:
                     used.update((entry.file.file_name, *entry.file.extra_files))
         return used & set(candidates)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from maintenance.operations.compaction.produce_changelog import produce_changelog
+from maintenance.operations.expiry.expire_changelogs import expire_changelogs
 from maintenance.operations.expiry.expire_snapshots import expire_snapshots
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
@@ -79,3 +80,18 @@ def test_java_finishes_what_we_began(java: JavaProcess, tmp_path: Path, producer
     expire_snapshots(table_of(warehouse))
     assert java.orphans(warehouse, "db.t") == []
     assert comparable(rows_in(table_of(warehouse).to_arrow())) == wanted
+
+
+def test_java_streams_what_an_overwrite_replaced(java: JavaProcess, tmp_path: Path) -> None:
+    """The changelog that had brought the replaced rows has expired, that of the overwrite has not."""
+    warehouse = str(tmp_path)
+    java.create_table(warehouse, "db.t", COLUMNS, (["id"], []), {**OPTIONS, "write-only": "true"})
+    java.write(warehouse, "db.t", [(1, "a")])
+    java.write(warehouse, "db.t", [(2, "b")], overwrite={})
+    java.write(warehouse, "db.t", [(3, "c")])
+    expire_snapshots(table_of(warehouse), retain_min=1, retain_max=1)
+    assert expire_changelogs(table_of(warehouse), retain_min=1, retain_max=2).expired == (1,)
+    options = {"scan.mode": "from-snapshot", "scan.snapshot-id": "2", "streaming-read-overwrite": "true"}
+    assert java.stream(warehouse, "db.t", options) == ([(1, "a"), (2, "b"), (3, "c")], 4)
+    expire_changelogs(table_of(warehouse), delete_all=True)
+    assert unreachable_files(table_of(warehouse)) == set()

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from maintenance.catalog import CatalogTable
 from maintenance.errors import PaimonError
+from maintenance.format.metadata.data_file import FileSource
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.metadata.snapshot import CommitKind, Snapshot
 from maintenance.fs.location import is_local
@@ -89,8 +90,9 @@ def files_of(table: CatalogTable, snapshot: Snapshot, *, changelog: bool = False
 
 
 def changes_of(table: CatalogTable, changelog: Snapshot) -> Iterator[str]:
-    """Files of a long-lived changelog: without a producer its delta's, with the data unless that is a compaction's."""
+    """Files of a long-lived changelog: without a producer those of its delta, but no data that compactions wrote."""
     name = changelog.changelog_manifest_list
+    own = name is not None
     if name is None and table.options.get("changelog-producer", "none") == "none":
         name = changelog.delta_manifest_list
     if name is None:
@@ -99,9 +101,8 @@ def changes_of(table: CatalogTable, changelog: Snapshot) -> Iterator[str]:
     for meta in table.manifests.read_list(name):
         yield table.paths.manifest(meta.file_name)
         for entry in table.manifests.read(meta.file_name):
-            if entry.kind == FileKind.ADD and (
-                changelog.changelog_manifest_list is not None or changelog.commit_kind != CommitKind.COMPACT
-            ):
+            held = entry.kind == FileKind.ADD or (not own and entry.file.file_source != FileSource.COMPACT)
+            if held and (own or changelog.commit_kind != CommitKind.COMPACT):
                 yield from table.paths.all_files_of(entry.partition, entry.bucket, entry.file)
 
 
