@@ -153,7 +153,7 @@ def test_a_state_that_is_shared_is_read_once(table: HandMade) -> None:
 
 
 def test_what_a_changelog_needs(table: HandMade) -> None:
-    """What its delta added where there is no producer, and of that what is still there."""
+    """Where there is no producer its delta, but nothing deleted that a compaction wrote; of that what is there."""
     state = table.state(1, [file("a")], [file("b", extra_files=("b.index",)), delete("a")], statistics="stat")
     table.branches.changelogs("main").keep(state)
     changes = held(state, changes=True, delta=True)
@@ -161,7 +161,7 @@ def test_what_a_changelog_needs(table: HandMade) -> None:
     needed = needed_by([changes], table.manifests)
     assert needed.metadata == {state.delta_manifest_list, meta.file_name}
     assert (needed.states, len(needed.deltas)) == ((), 1)
-    assert used(table, [changes], "a", "b", "b.index") == {"b", "b.index"}
+    assert used(table, [changes], "a", "b", "b.index") == {"a", "b", "b.index"}
     assert len(needed_by([changes, changes], table.manifests).deltas) == 1
     assert used(table, [held(state, changes=True)], "a", "b") == set(), "a producer wrote its changes"
     produced = replace(changes, snapshot=replace(state, changelog_manifest_list="list"))
