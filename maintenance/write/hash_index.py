@@ -77,8 +77,8 @@ _CHECKED_BYTES = 16 << 20
 def owns_buckets_alone(context: WriteContext, files: HashFiles, count: int) -> bool:
     """Whether no two of `count` assigners can give keys the same bucket, so that each may write what it assigns.
 
-    `files`: as of `BucketAssigner`. False as well where it would take long to find out, and where a file cannot be read:
-    the assigner that needs it says why.
+    `files`: as of `BucketAssigner`. False as well where it would take long to find out, or a file cannot be read: the
+    assigner that needs it says why.
     """
     if not files:
         return True

@@ -12,13 +12,28 @@ _SIGNS: Mapping[str, str] = {
 }  # fmt: skip
 LAST_HOUR: Mapping[str, str] = {"kk": "24", "k": "24"}
 """What stands for midnight where hours are counted from 1."""
+_AWAY = "lpad(CAST(abs(o) // %s AS VARCHAR), 2, '0')"
+
+
+def _away(mark: str, *, has_zero: bool, has_minutes: bool = True) -> str:
+    """The text of how far clocks are from UTC, in seconds `o`. `has_zero`: nothing is Z."""
+    minutes = f"{mark} || {_AWAY % '60 % 60'}"
+    if not has_minutes:
+        minutes = f"CASE WHEN abs(o) // 60 % 60 = 0 THEN '' ELSE {minutes} END"
+    text = f"CASE WHEN o < 0 AND abs(o) >= 60 THEN '-' ELSE '+' END || {_AWAY % '3600'} || {minutes}"
+    return f"CASE WHEN abs(o) < 60 THEN 'Z' ELSE {text} END" if has_zero else text
+
+
 _HOUR = "CASE WHEN hour(a) = 0 THEN 24 ELSE hour(a) END"
 _WRITTEN: Mapping[str, str] = {
     "y": "CAST(year(a) AS VARCHAR)", "k": f"CAST({_HOUR} AS VARCHAR)", "kk": f"lpad(CAST({_HOUR} AS VARCHAR), 2, '0')",
     "Q": "CAST(quarter(a) AS VARCHAR)", "QQQ": "concat('Q', quarter(a))",
+    "XXX": _away("':'", has_zero=True), "xxx": _away("':'", has_zero=False), "XX": _away("''", has_zero=True),
+    **dict.fromkeys(("xx", "Z", "ZZ", "ZZZ"), _away("''", has_zero=False)),
+    "X": _away("''", has_zero=True, has_minutes=False), "x": _away("''", has_zero=False, has_minutes=False),
     **{"S" * digits: f"left(strftime(a, '%n'), {digits})" for digits in range(1, 10) if digits not in (3, 6)},
 }  # fmt: skip
-"""What DuckDB has no sign for, as the text that is written of a time `a`."""
+"""What DuckDB has no sign for, as the text that is written of a time `a`, whose clock is `o` seconds ahead of UTC."""
 # What Java reads for them: DuckDB takes fewer digits as well.
 _READ: Mapping[str, str] = {
     "yyyy": "[0-9]{4}", "uuuu": "[0-9]{4}", "y": "[0-9]+", "yy": "[0-9]{2}", "MMM": "[A-Za-z]+", "MMMM": "[A-Za-z]+",
@@ -28,6 +43,14 @@ _READ: Mapping[str, str] = {
     **dict.fromkeys(("MM", "dd", "HH", "mm", "ss"), "[0-9]{2}"),
     **dict.fromkeys(("M", "d", "H", "m", "s"), "[0-9]{1,2}"),
 }  # fmt: skip
+_TO_MINUTES, _TO_HOURS = "(?:(?:0[0-9]|1[0-7])%s[0-5][0-9]|18%s00)", "(?:(?:0[0-9]|1[0-7])(?:[0-5][0-9])?|18(?:00)?)"
+_ZONES: Mapping[str, str] = {
+    "XXX": f"(?:[Zz]|[+-]{_TO_MINUTES % (':', ':')})", "xxx": f"[+-]{_TO_MINUTES % (':', ':')}",
+    "XX": f"(?:[Zz]|[+-]{_TO_MINUTES % ('', '')})", "X": f"(?:[Zz]|[+-]{_TO_HOURS})", "x": f"[+-]{_TO_HOURS}",
+    **dict.fromkeys(("xx", "Z", "ZZ", "ZZZ"), f"[+-]{_TO_MINUTES % ('', '')}"),
+}  # fmt: skip
+ZONES = frozenset(_ZONES)
+"""What stands in patterns for how far a clock is ahead of UTC."""
 # What Java has a meaning for that is none here stands in no pattern.
 _PIECE = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
 
@@ -66,6 +89,21 @@ def written(pattern: str) -> tuple[str, dict[str, str]] | None:
             parts.append(f"({_WRITTEN[piece[0]]})")
             at = piece.end()
     return " || ".join(parts), formats
+
+
+def zone_behind(pattern: str) -> tuple[str, str] | None:
+    """A pattern without the distance from UTC at its end, and how that looks in a text; None: it ends otherwise."""
+    last = list(_PIECE.finditer(pattern))[-1:]
+    if not last or last[0][0] not in _ZONES or last[0].end() != len(pattern):
+        return None
+    return pattern[: last[0].start()], _ZONES[last[0][0]]
+
+
+SECONDS_AWAY = (
+    "CASE WHEN upper(w) = 'Z' THEN 0 ELSE CASE WHEN left(w, 1) = '-' THEN -60 ELSE 60 END * (CAST(substring(w, 2, 2)"
+    " AS INTEGER) * 60 + CAST('0' || replace(substring(w, 4), ':', '') AS INTEGER)) END"
+)
+"""How many seconds clocks are ahead of UTC by the text `w` of it."""
 
 
 def letters(pattern: str) -> set[str]:

@@ -5,6 +5,7 @@ Source: Spark's `datetimeExpressions.scala`, where Sunday is the first day of th
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -15,7 +16,16 @@ from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
 from maintenance.sql.expressions.stamps import is_wide, micros_of, narrow, rest_of
 from maintenance.sql.expressions.templates import filled
-from maintenance.sql.expressions.time_formats import LAST_HOUR, duck_format, letters, read_format, written
+from maintenance.sql.expressions.time_formats import (
+    LAST_HOUR,
+    SECONDS_AWAY,
+    ZONES,
+    duck_format,
+    letters,
+    read_format,
+    written,
+    zone_behind,
+)
 from maintenance.types.data_type import DataType
 
 # The names of what times and intervals have, in Spark.
@@ -307,21 +317,26 @@ def _formatted(call: Call) -> exp.Expr:
         node = cast_node(node, kinds.NTZ)
     elif value.kind.root == "TIMESTAMP":
         node = filled("CAST(a AS TIMESTAMP)", {"a": node})  # of less digits DuckDB has no years before 1677
-    return _written(call, node, call.arguments[1].text)
+    instant = converted(value, Wanted(LTZ, call.is_flink)) or value.node
+    return _written(call, node, instant, call.arguments[1].text)
 
 
-def _written(call: Call, node: exp.Expr, pattern: str | None) -> exp.Expr:
-    """The text of a time by a pattern."""
+def _written(call: Call, node: exp.Expr, instant: exp.Expr, pattern: str | None) -> exp.Expr:
+    """The text of a time by a pattern. `node`: as clocks show it."""
     found = written(pattern) if pattern is not None and _is_known(call, pattern) else None
     if found is None:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
     template, formats = found
-    return filled(template, {"a": node, **{name: exp.Literal.string(text) for name, text in formats.items()}})
+    ahead = filled("(epoch_us(a) - epoch_us(i)) // 1000000", {"a": node.copy(), "i": instant.copy()})
+    texts = {name: exp.Literal.string(text) for name, text in formats.items()}
+    return filled(template, {"a": node, "o": ahead, **texts})
 
 
 def _is_known(call: Call, pattern: str) -> bool:
     """Spark has no patterns of weeks, and Flink's `from_unixtime` has those of Java's `SimpleDateFormat`."""
-    unknown = {"uuuu"} if not call.is_flink else {"uuuu", "Q", "QQQ"} if call.name == "from_unixtime" else set[str]()
+    unknown = ZONES if call.is_flink else frozenset({"uuuu"})
+    if call.is_flink and call.name == "from_unixtime":
+        unknown |= {"uuuu", "Q", "QQQ"}
     return not unknown & letters(pattern)
 
 
@@ -338,6 +353,8 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
         assert made is not None
         return made
     pattern = call.arguments[1].text
+    if pattern is not None and not call.is_flink and (behind := zone_behind(pattern)) is not None:
+        return _parsed_ahead(call, kind, *behind, is_try=is_try)
     format_ = duck_format(pattern) if pattern is not None and _is_known(call, pattern) else None
     if format_ is None:
         raise refusals.unsupported(call.typing.source, call.written, "this pattern of a time")
@@ -370,6 +387,22 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
     wrong = "NULL" if is_try else f"error(concat('Could not convert string ''', a, ''' to {kind.root}'))"
     template = f"CASE WHEN regexp_full_match(a, r) THEN {read} WHEN a IS NOT NULL THEN {wrong} END"
     return cast_node(filled(template, {**parts, "r": exp.Literal.string(shape)}), kind)
+
+
+def _parsed_ahead(call: Call, kind: DataType, pattern: str, zone: str, *, is_try: bool) -> exp.Expr:
+    """A text that says at its end how far its clock is ahead of UTC, as an instant, or as that clock."""
+    text = call.arguments[0]
+    parts = {"a": text.node, "r": exp.Literal.string(f"(?s)(.*)({zone})")}
+    wrong = "NULL" if is_try else f"error(concat('Could not convert string ''', a, ''' to {kind.root}'))"
+    template = f"CASE WHEN regexp_full_match(a, r) THEN regexp_extract(a, r, 1) WHEN a IS NOT NULL THEN {wrong} END"
+    shown = Typed(filled(template, parts), kinds.STRING, text.written)
+    by = Typed(exp.Literal.string(pattern), kinds.STRING, exp.Literal.string(pattern))
+    clock = _parsed(replace(call, arguments=[shown, by]), kinds.NTZ, is_try=is_try)
+    if kind == kinds.NTZ:
+        return clock
+    ahead = filled(SECONDS_AWAY, {"w": filled("regexp_extract(a, r, 2)", {**parts, "a": text.node.copy()})})
+    template = "make_timestamptz(epoch_us(c) - CAST(1000000 AS BIGINT) * (s))"
+    return cast_node(filled(template, {"c": clock, "s": ahead}), kind)
 
 
 def _of_exact_seconds(call: Call) -> exp.Expr:
@@ -412,8 +445,9 @@ def _unix(call: Call) -> exp.Expr:
 
 def _from_unix(call: Call) -> exp.Expr:
     seconds, *rest = call.arguments
-    node = cast_node(filled("make_timestamptz(paimon_micros_of(a))", {"a": seconds.node}), kinds.NTZ)
-    return _written(call, node, rest[0].text if rest else "yyyy-MM-dd HH:mm:ss")
+    pattern = rest[0].text if rest else "yyyy-MM-dd HH:mm:ss"
+    instant = filled("make_timestamptz(paimon_micros_of(a))", {"a": seconds.node})
+    return _written(call, cast_node(instant.copy(), kinds.NTZ), instant, pattern)
 
 
 def _added(template: str) -> Callable[[Call], exp.Expr]:
