@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -552,6 +552,34 @@ def test_an_hour_that_comes_twice(spark: SparkSession, session: Session, text: s
     """It is the first one; and an hour that never comes is the one behind it."""
     spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     session.sql("SET spark.sql.session.timeZone = Europe/Berlin")
+    try:
+        assert verdict(spark, session, Expression("operator", text)) == ("equal", "")
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        session.sql("SET spark.sql.session.timeZone = UTC")
+
+
+# By the zone: what its changes of the clock were seen to make another value.
+_CHANGES: Mapping[str, Sequence[str]] = {
+    "Europe/Paris": (
+        f"TRY_CAST(TIMESTAMP_NTZ'{_AT_NIGHT}' AS TIMESTAMP)",
+        f"TRY_CAST(concat('{_AT_NIGHT}', left(c, 0)) AS TIMESTAMP)",
+    ),
+    "Australia/Lord_Howe": (
+        "TIMESTAMP'2024-04-07 01:45:00'", "CAST(TIMESTAMP_NTZ'2024-04-07 01:45:00' AS TIMESTAMP)",
+        "TIMESTAMP'2024-10-06 02:15:00'", "CAST(concat('2024-04-07 01:45:00', left(c, 0)) AS TIMESTAMP)",
+    ),
+    "UTC": (
+        "convert_timezone('Australia/Lord_Howe', 'UTC', TIMESTAMP_NTZ'2024-04-07 01:45:00')",
+        "to_utc_timestamp(TIMESTAMP'2024-04-07 01:45:00', 'Australia/Lord_Howe')",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("zone", "text"), [(zone, text) for zone, texts in _CHANGES.items() for text in texts])
+def test_changes_of_the_clock(spark: SparkSession, session: Session, zone: str, text: str) -> None:
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    session.sql(f"SET spark.sql.session.timeZone = {zone}")
     try:
         assert verdict(spark, session, Expression("operator", text)) == ("equal", "")
     finally:

@@ -365,7 +365,9 @@ def tried(tree: exp.Expr) -> exp.Expr:
         if _is_kept(node):
             return None
         if type(node) is exp.Cast:
-            return exp.TryCast(this=node.this, to=node.to)
+            attempt = exp.TryCast(this=node.this, to=node.to)
+            attempt.meta.update(node.meta)
+            return attempt
         if isinstance(node, exp.Anonymous) and _ERROR.fullmatch(str(node.this)):
             return exp.Null()
         if isinstance(node, exp.Anonymous) and str(node.this) in _PARTS_OF_VARIANTS:

@@ -25,6 +25,7 @@ _CLOCK_OF_TODAY = rf"(?:[01]?\d|2[0-3]):[0-5]?\d(?::[0-5]?\d(?:\.\d*)?)?{_ZONE}"
 _MOMENT = rf"([+-]?\d{{4,6}})(?:-(\d{{1,2}})(?:-(\d{{1,2}})(?:[ T]{_CLOCK}{_ZONE})?)?)?"
 _PLAIN_MOMENT = r"\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.]\d{1,6})?)?"
 _FAR_SECONDS = "these seconds are further from 1970 than a timestamp here: run it with `--engine spark`"
+_DAY_MICROS = 86_400_000_000
 MACROS = (
     # The microseconds of a time that are behind some digits are taken away: `step` is the smallest that stays.
     "paimon_cut(x, step) AS x - to_microseconds(((epoch_us(x) % step) + step) % step)",
@@ -209,12 +210,19 @@ MACROS = (
         " THEN '-' ELSE '' END || paimon_digits_of(CASE WHEN v >= 9223372036854775808"
         " THEN 18446744073709551616::HUGEINT - v ELSE v END, b) END"
     ),
-    # The first of the two instants of a time that a clock shows twice.
-    "paimon_first(t) AS CASE WHEN (t - to_hours(1))::TIMESTAMP = t::TIMESTAMP THEN t - to_hours(1) ELSE t END",
+    # The first of the two instants of a time that a clock shows twice: the clock was put back within the day before.
+    f"paimon_put_back(now, before) AS epoch_us(before) - epoch_us(now) + {_DAY_MICROS}",
     (
-        "paimon_at(z, a) AS CASE WHEN timezone(z, timezone(z, a) - to_hours(1)) = a THEN timezone(z, a) - to_hours(1)"
-        " ELSE timezone(z, a) END"
+        "paimon_first_by(t, back) AS CASE WHEN back > 0 AND (t - to_microseconds(back))::TIMESTAMP = t::TIMESTAMP"
+        " THEN t - to_microseconds(back) ELSE t END"
     ),
+    "paimon_first(t) AS paimon_first_by(t, paimon_put_back(t::TIMESTAMP, (t - to_hours(24))::TIMESTAMP))",
+    (
+        "paimon_at_by(z, t, back) AS CASE WHEN back > 0 AND timezone(z, t - to_microseconds(back)) = timezone(z, t)"
+        " THEN t - to_microseconds(back) ELSE t END"
+    ),
+    "paimon_at_of(z, t) AS paimon_at_by(z, t, paimon_put_back(timezone(z, t), timezone(z, t - to_hours(24))))",
+    "paimon_at(z, a) AS paimon_at_of(z, timezone(z, a))",
     # How many letters are two of Java's signs.
     r"paimon_pairs(x) AS length(regexp_replace(x, '[^\x{10000}-\x{10FFFF}]', '', 'g'))",
     # Errors also of TRY_CAST and its like.
