@@ -564,6 +564,10 @@ _CHANGES: Mapping[str, Sequence[str]] = {
     "Europe/Paris": (
         f"TRY_CAST(TIMESTAMP_NTZ'{_AT_NIGHT}' AS TIMESTAMP)",
         f"TRY_CAST(concat('{_AT_NIGHT}', left(c, 0)) AS TIMESTAMP)",
+        "TIMESTAMP'2024-03-30 12:00:00' + INTERVAL 24 HOUR",
+        "TIMESTAMP'2024-03-31 03:00:00' - INTERVAL '1 02:30' DAY TO MINUTE",
+        "DATE'2024-03-31' + INTERVAL 6 HOUR",
+        "timestampadd(HOUR, 6, DATE'2024-03-31')",
     ),
     "Australia/Lord_Howe": (
         "TIMESTAMP'2024-04-07 01:45:00'", "CAST(TIMESTAMP_NTZ'2024-04-07 01:45:00' AS TIMESTAMP)",

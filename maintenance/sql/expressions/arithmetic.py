@@ -193,6 +193,10 @@ def _negated(call: Call) -> exp.Expr | Typed:
     return node
 
 
+# Each 24 hours are a day of the calendar first, at whose end the clock shows the same.
+_BY_CLOCK = "a + to_days(CAST(epoch_us(b) // 86400000000 AS INTEGER)) + to_microseconds(epoch_us(b) % 86400000000)"
+
+
 def _moved(call: Call) -> exp.Expr:
     """A time and an interval."""
     time = next(value for value in call.arguments if kinds.is_time(value.kind))
@@ -202,6 +206,11 @@ def _moved(call: Call) -> exp.Expr:
     if call.is_flink and (time.kind, interval.kind) == (kinds.DATE, kinds.MICROS):
         # Of what is no whole day nothing counts, forwards and backwards.
         template = template.replace("b", "CAST(epoch_us(b) // 86400000000 AS INTEGER)")
+    if not call.is_flink and call.kind.root == "TIMESTAMP_LTZ":
+        if time.kind == kinds.DATE:
+            node = converted(time, Wanted(call.kind, is_flink=False)) or node
+        if interval.kind == kinds.MICROS:
+            template = _BY_CLOCK.replace("+", call.name)
     moved = filled(template, {"a": node, "b": interval.node})
     if is_wide(time.kind):
         return filled("paimon_wide(a, b)", {"a": moved, "b": rest_of(time.node)})

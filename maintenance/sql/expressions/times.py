@@ -510,6 +510,8 @@ def _plus_units(call: Call) -> exp.Expr:
     """`timestampadd`."""
     unit = _named_unit(call)
     value = narrow(call.arguments[2])
+    if not call.is_flink and value.kind == DATE:
+        value.node = converted(value, Wanted(LTZ, is_flink=False)) or value.node
     many, of = {"quarter": (3, "month"), "week": (7, "day")}.get(unit, (1, unit))
     template = (
         f"a + to_{of}s(CAST(b * {many} AS BIGINT))"
