@@ -4,6 +4,7 @@ Source: Spark's `arithmetic.scala` with ANSI mode; Flink's `LogicalTypeMerging`.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -281,8 +282,18 @@ _BETWEEN = "to_days(CAST((a - b) // d AS INTEGER)) + to_microseconds((a - b) % d
 _DAY = exp.Literal.number(86_400_000_000)
 
 
+def _shown(time: Typed) -> Typed:
+    """An instant as clocks show it."""
+    kind = replace(time.kind, root="TIMESTAMP")
+    node = converted(time, Wanted(kind, is_flink=False))
+    assert node is not None
+    return Typed(node, kind, time.written)
+
+
 def _elapsed(call: Call) -> exp.Expr:
     """What lies between two times, in the type that holds both, as clocks show them."""
+    if {kind.root for kind in call.kinds} == {"TIMESTAMP", "TIMESTAMP_LTZ"}:
+        call.arguments = [_shown(value) for value in call.arguments]
     common, nodes = call.typing.common(call.arguments, call.written)
     if common.root == "TIMESTAMP_LTZ":
         nodes = [cast_node(micros_of(node) if is_wide(common) else node, kinds.NTZ) for node in nodes]
