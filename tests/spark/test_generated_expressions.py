@@ -162,6 +162,16 @@ MENDED = (
         )
         for kind in ("TIMESTAMP", "TIMESTAMP_NTZ")
     ),
+    *(
+        Expression("function", f"timestampdiff({unit}, {one}, {other})")
+        for unit in ("MONTH", "QUARTER", "YEAR")
+        for one, other in (
+            ("DATE'2024-03-31'", "ts"),
+            ("DATE'2024-01-31'", "DATE'2024-02-29'"),
+            ("TIMESTAMP'2024-03-31 00:00:00'", "TIMESTAMP'2024-02-29 12:34:56'"),
+            ("DATE'2024-02-29'", "DATE'2025-02-28'"),
+        )
+    ),
     Expression("function", "to_json(struct(a, m, r, d2, f64))"),
     Expression("function", "concat_ws('-', a, s)"),
     Expression("function", "sequence(DATE'2024-01-31', DATE'2024-06-05', INTERVAL 1 MONTH)"),

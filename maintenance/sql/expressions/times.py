@@ -496,12 +496,24 @@ def _clock_of(call: Call, value: Typed) -> exp.Expr:
     return cast_node(instant, kinds.NTZ)
 
 
+# Days of the month count as they are written: to the last day of a shorter month a month has not passed.
+_OF_MONTH = "((year(%s) * 12 + month(%s)) * 32 + day(%s))"
+_REACHED = (
+    "(CAST(b AS DATE) - CASE WHEN CAST(b AS DATE) > CAST(a AS DATE) AND CAST(b AS TIME) < CAST(a AS TIME) THEN 1"
+    " WHEN CAST(b AS DATE) < CAST(a AS DATE) AND CAST(b AS TIME) > CAST(a AS TIME) THEN -1 ELSE 0 END)"
+)
+_MONTHS_PASSED = f"({_OF_MONTH % ((_REACHED,) * 3)} - {_OF_MONTH % (('a',) * 3)}) // 32"
+_IN_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
 def _difference(call: Call) -> exp.Expr:
     """Whole units between two times."""
     unit = _named_unit(call)
     if call.is_flink and len({kind.root for kind in call.kinds[1:]}) > 1:
         raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds[1:])
     one, other = (_clock_of(call, value) for value in call.arguments[1:])
+    if not call.is_flink and unit in _IN_MONTHS:
+        return filled(f"CAST({_MONTHS_PASSED} // {_IN_MONTHS[unit]} AS BIGINT)", {"a": one, "b": other})
     made = filled(f"date_sub('{unit}', a, b)", {"a": one, "b": other})
     return around(made, call.kind) if call.is_flink else cast_node(made, call.kind)
 
