@@ -580,6 +580,10 @@ _CHANGES: Mapping[str, Sequence[str]] = {
         "timestampadd(HOUR, 6, DATE'2024-03-31')",
         "TIMESTAMP_NTZ'2024-03-31 02:30:00' - TIMESTAMP'2024-03-31 12:00:00'",
         "TIMESTAMP'2024-03-31 12:00:00' - TIMESTAMP_NTZ'2024-03-31 02:30:00'",
+        "unix_micros(TIMESTAMP_NTZ'2024-03-31 02:30:00')",
+        "unix_millis(tn)",
+        "unix_seconds(tn)",
+        "date_format(TIMESTAMP_NTZ'2024-03-31 02:30:00', 'HH:mm XXX')",
     ),
     "Australia/Lord_Howe": (
         "TIMESTAMP'2024-04-07 01:45:00'", "CAST(TIMESTAMP_NTZ'2024-04-07 01:45:00' AS TIMESTAMP)",
@@ -588,6 +592,9 @@ _CHANGES: Mapping[str, Sequence[str]] = {
     "UTC": (
         "convert_timezone('Australia/Lord_Howe', 'UTC', TIMESTAMP_NTZ'2024-04-07 01:45:00')",
         "to_utc_timestamp(TIMESTAMP'2024-04-07 01:45:00', 'Australia/Lord_Howe')",
+    ),
+    "America/Sao_Paulo": (
+        "date_format(DATE'2018-11-04', 'yyyy-MM-dd HH:mm XXX')",
     ),
 }  # fmt: skip
 

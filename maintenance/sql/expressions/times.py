@@ -26,6 +26,7 @@ from maintenance.sql.expressions.time_formats import (
     written,
     zone_behind,
 )
+from maintenance.sql.zones import has_changes
 from maintenance.types.data_type import DataType
 
 # The names of what times and intervals have, in Spark.
@@ -68,16 +69,6 @@ def _of_time(template: str) -> Callable[[Call], exp.Expr]:
 
     def says(call: Call) -> exp.Expr:
         return filled(template, dict(zip("abcd", _narrowed(call), strict=False)))
-
-    return says
-
-
-def _of_instant(template: str) -> Callable[[Call], exp.Expr]:
-    """A template of an instant, which a time as clocks show it becomes."""
-
-    def says(call: Call) -> exp.Expr:
-        value = narrow(call.arguments[0])
-        return filled(template, {"a": converted(value, Wanted(LTZ, is_flink=False)) or value.node})
 
     return says
 
@@ -318,6 +309,8 @@ def _formatted(call: Call) -> exp.Expr:
     elif value.kind.root == "TIMESTAMP":
         node = filled("CAST(a AS TIMESTAMP)", {"a": node})  # of less digits DuckDB has no years before 1677
     instant = converted(value, Wanted(LTZ, call.is_flink)) or value.node
+    if not call.is_flink and value.kind.root != "TIMESTAMP_LTZ" and has_changes(call.typing.zone):
+        node = cast_node(instant.copy(), kinds.NTZ)  # a time that the clock skips is shown as a later one
     return _written(call, node, instant, call.arguments[1].text)
 
 
@@ -643,10 +636,10 @@ ENTRIES: Sequence[Entry] = (
     entry("timestamp_seconds", "NUMBER=", "LTZ", _of_exact_seconds, SPARK),
     entry("timestamp_millis", "INTEGER=", "LTZ", "make_timestamptz(CAST(a AS BIGINT) * 1000)", SPARK),
     entry("timestamp_micros", "INTEGER=", "LTZ", "make_timestamptz(CAST(a AS BIGINT))", SPARK),
-    entry("unix_seconds", "TIMESTAMP=", "BIGINT", _of_instant("paimon_whole_seconds(a)"), SPARK),
+    entry("unix_seconds", "TIMESTAMP=", "BIGINT", _of_time("paimon_whole_seconds(a)"), SPARK),
     entry("unix_millis", "TIMESTAMP=", "BIGINT",
-          _of_instant("(epoch_us(a) - ((epoch_us(a) % 1000) + 1000) % 1000) // 1000"), SPARK),
-    entry("unix_micros", "TIMESTAMP=", "BIGINT", _of_instant("epoch_us(a)"), SPARK),
+          _of_time("(epoch_us(a) - ((epoch_us(a) % 1000) + 1000) % 1000) // 1000"), SPARK),
+    entry("unix_micros", "TIMESTAMP=", "BIGINT", _of_time("epoch_us(a)"), SPARK),
     entry("unix_date", "DATE=", "INT", "CAST(a - CAST('1970-01-01' AS DATE) AS INTEGER)", SPARK),
     entry("date_from_unix_date", "INT", "DATE", "CAST(CAST('1970-01-01' AS DATE) + a AS DATE)", SPARK),
     entry("timestampdiff datediff date_diff", "'STRING', TIME|LTZ, TIME|LTZ", "BIGINT", _difference, SPARK),
