@@ -584,6 +584,11 @@ _CHANGES: Mapping[str, Sequence[str]] = {
         "unix_millis(tn)",
         "unix_seconds(tn)",
         "date_format(TIMESTAMP_NTZ'2024-03-31 02:30:00', 'HH:mm XXX')",
+        "TIMESTAMP'2024-09-27 02:30:00' + INTERVAL 1 MONTH",
+        "TIMESTAMP'2024-11-27 02:30:00' - INTERVAL 1 MONTH",
+        "timestampadd(MONTH, 1, TIMESTAMP'2024-09-27 02:30:00')",
+        "unix_timestamp('2024-10-27 02:30:00')",
+        "to_timestamp('2024-10-27 02:30', 'yyyy-MM-dd HH:mm')",
     ),
     "Australia/Lord_Howe": (
         "TIMESTAMP'2024-04-07 01:45:00'", "CAST(TIMESTAMP_NTZ'2024-04-07 01:45:00' AS TIMESTAMP)",
@@ -595,6 +600,11 @@ _CHANGES: Mapping[str, Sequence[str]] = {
     ),
     "America/Sao_Paulo": (
         "date_format(DATE'2018-11-04', 'yyyy-MM-dd HH:mm XXX')",
+    ),
+    "America/Havana": (
+        "date_trunc('DAY', TIMESTAMP'2024-11-03 00:30:00')",
+        "months_between(TIMESTAMP'2024-11-03 00:30:00', TIMESTAMP'2024-10-02 10:00:00')",
+        "sequence(TIMESTAMP'2024-10-03', TIMESTAMP'2025-01-05', INTERVAL 1 MONTH)",
     ),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from maintenance.sql.expressions.conversions import KEPT, Wanted, cast_node, con
 from maintenance.sql.expressions.decimals import WRAPS, combined, divided, divided_whole, exact, operand
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import BIGINT, DATE, DOUBLE, MOST_DIGITS
-from maintenance.sql.expressions.stamps import is_wide, micros_of, rest_of
+from maintenance.sql.expressions.stamps import beside, is_wide, micros_of, rest_of
 from maintenance.sql.expressions.templates import CHECKED, apart, filled
 from maintenance.sql.expressions.zeros import is_constant
 from maintenance.types.data_type import DataType
@@ -213,6 +213,8 @@ def _moved(call: Call) -> exp.Expr:
         if interval.kind == kinds.MICROS:
             template = _BY_CLOCK.replace("+", call.name)
     moved = filled(template, {"a": node, "b": interval.node})
+    if not call.is_flink and call.kind.root == "TIMESTAMP_LTZ" and interval.kind == kinds.MONTHS:
+        moved = beside(node, moved, call.typing.zone)
     if is_wide(time.kind):
         return filled("paimon_wide(a, b)", {"a": moved, "b": rest_of(time.node)})
     return cast_node(moved, call.kind)

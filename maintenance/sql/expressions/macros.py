@@ -223,6 +223,13 @@ MACROS = (
     ),
     "paimon_at_of(z, t) AS paimon_at_by(z, t, paimon_put_back(timezone(z, t), timezone(z, t - to_hours(24))))",
     "paimon_at(z, a) AS paimon_at_of(z, timezone(z, a))",
+    # Of two instants that a clock shows alike the one that is as far from UTC as another one.
+    "paimon_ahead(t) AS epoch_us(t::TIMESTAMP) - epoch_us(t)",
+    (
+        "paimon_moved_by(t, gap) AS CASE WHEN gap <> 0 AND (t - to_microseconds(gap))::TIMESTAMP = t::TIMESTAMP"
+        " THEN t - to_microseconds(gap) ELSE t END"
+    ),
+    "paimon_beside(t, u) AS paimon_moved_by(u, paimon_ahead(t) - paimon_ahead(u))",
     # How many letters are two of Java's signs.
     r"paimon_pairs(x) AS length(regexp_replace(x, '[^\x{10000}-\x{10FFFF}]', '', 'g'))",
     # Errors also of TRY_CAST and its like.

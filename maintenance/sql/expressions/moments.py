@@ -6,7 +6,7 @@ from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import Call, Typed
 from maintenance.sql.expressions.kinds import MICROS, MONTHS
-from maintenance.sql.expressions.stamps import narrow
+from maintenance.sql.expressions.stamps import beside, narrow
 from maintenance.sql.expressions.templates import filled
 
 _DAY = 86_400_000_000
@@ -42,6 +42,8 @@ def moments(call: Call) -> exp.Expr:
         step = filled(f"CASE WHEN s % {_DAY} = 0 THEN s ELSE {wrong} END", {"s": step})
     parts = {"a": start, "b": end, "s": step}
     after = filled(_AFTER[by].replace("TARGET", cast_node(exp.Null(), kind).args["to"].sql("duckdb")), parts)
+    if kind == kinds.LTZ and by == MONTHS:
+        after = beside(start, after, call.typing.zone)
     count = filled(_COUNT[by], {name: part.copy() for name, part in parts.items()})
     return filled(_LISTED, {**{name: part.copy() for name, part in parts.items()}, "t": after, "n": count})
 

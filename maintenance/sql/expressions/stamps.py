@@ -43,6 +43,13 @@ def local_instant(node: exp.Expr) -> exp.Expr:
     return made
 
 
+def beside(before: exp.Expr, after: exp.Expr, zone: str) -> exp.Expr:
+    """An instant some months from another one: of two that the clock shows alike that as far from UTC as before."""
+    if not has_changes(zone):
+        return after
+    return filled("paimon_beside(a, b)", {"a": before.copy(), "b": after})
+
+
 def with_earlier(tree: exp.Expr, zone: str) -> None:
     """Take the first of two instants where the clock of the zone shows a time twice, of which DuckDB takes the second.
 

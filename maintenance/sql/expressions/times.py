@@ -14,7 +14,7 @@ from maintenance.sql.expressions.conversions import Wanted, cast_node, converted
 from maintenance.sql.expressions.decimals import around
 from maintenance.sql.expressions.entries import FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.kinds import DATE, INT, LTZ
-from maintenance.sql.expressions.stamps import is_wide, micros_of, narrow, rest_of
+from maintenance.sql.expressions.stamps import beside, is_wide, local_instant, micros_of, narrow, rest_of
 from maintenance.sql.expressions.templates import filled
 from maintenance.sql.expressions.time_formats import (
     LAST_HOUR,
@@ -207,7 +207,8 @@ def _date_truncated(call: Call) -> exp.Expr:
         return cast_node(exp.Null(), call.kind)
     step = _CLOCK_STEPS.get(unit)
     if step is None:
-        return cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
+        first = "paimon_first(d)" if has_changes(call.typing.zone) else "d"
+        return filled(first, {"d": cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)})
     # DuckDB gives the second of the two hours that the clock shows when it is put back.
     past = filled(f"to_microseconds((epoch_us(l) % {step} + {step}) % {step})", {"l": _local(value)})
     return cast_node(filled("a - p", {"a": value.node.copy(), "p": past}), call.kind)
@@ -379,7 +380,8 @@ def _parsed(call: Call, kind: DataType, *, is_try: bool = False) -> exp.Expr:
         read = f"CASE WHEN year({read}) < 2000 THEN {read} + to_years(100) ELSE {read} END"
     wrong = "NULL" if is_try else f"error(concat('Could not convert string ''', a, ''' to {kind.root}'))"
     template = f"CASE WHEN regexp_full_match(a, r) THEN {read} WHEN a IS NOT NULL THEN {wrong} END"
-    return cast_node(filled(template, {**parts, "r": exp.Literal.string(shape)}), kind)
+    clock = filled(template, {**parts, "r": exp.Literal.string(shape)})
+    return local_instant(clock) if kind == LTZ else cast_node(clock, kind)
 
 
 def _parsed_ahead(call: Call, kind: DataType, pattern: str, zone: str, *, is_try: bool) -> exp.Expr:
@@ -462,7 +464,9 @@ def _months_between(call: Call) -> exp.Expr:
     rounds = call.nodes[2] if len(call.nodes) > 2 else exp.true()
     months = "((year(a) - year(b)) * 12 + month(a) - month(b))"
     # What has passed since midnight, also on the day of a change of the clock.
-    passed = "(epoch_us({1}) - epoch_us(CAST(date_trunc('day', {0}) AS TIMESTAMPTZ))) // 1000000"
+    midnight = "CAST(date_trunc('day', {0}) AS TIMESTAMPTZ)"
+    midnight = f"paimon_first({midnight})" if has_changes(call.typing.zone) else midnight
+    passed = f"(epoch_us({{1}}) - epoch_us({midnight})) // 1000000"
     seconds = f"({passed.format('a', 'c')} - {passed.format('b', 'd')})"
     ends = "(CAST(a AS DATE) = last_day(a) AND CAST(b AS DATE) = last_day(b))"
     exact = f"(CAST({months} AS DOUBLE) + ((day(a) - day(b)) * 86400.0 + {seconds}) / 2678400.0)"
@@ -524,6 +528,8 @@ def _plus_units(call: Call) -> exp.Expr:
         else f"a + to_{of}s(CAST(b * {many} AS INTEGER))"
     )
     made = filled(template, {"a": value.node, "b": call.nodes[1]})
+    if not call.is_flink and unit in _IN_MONTHS and _plus_kind(call) == LTZ:
+        made = beside(value.node, made, call.typing.zone)
     if not is_wide(call.kind):
         return cast_node(made, call.kind)
     return filled("paimon_wide(a, b)", {"a": cast_node(made, value.kind), "b": rest_of(call.nodes[2].copy())})
