@@ -172,6 +172,18 @@ MENDED = (
             ("DATE'2024-02-29'", "DATE'2025-02-28'"),
         )
     ),
+    *(
+        Expression("function", f"try_variant_get(parse_json('{text}'), '$', '{kind}')")
+        for text, kind in (
+            ("true", "int"),
+            ("false", "double"),
+            ("2", "boolean"),
+            ("1e3", "boolean"),
+            ("7", "timestamp"),
+            ("7", "binary"),
+            ('"x"', "binary"),
+        )
+    ),
     Expression("function", "to_json(struct(a, m, r, d2, f64))"),
     Expression("function", "concat_ws('-', a, s)"),
     Expression("function", "sequence(DATE'2024-01-31', DATE'2024-06-05', INTERVAL 1 MONTH)"),

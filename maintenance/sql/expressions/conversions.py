@@ -134,7 +134,7 @@ def converted(value: Typed, wanted: Wanted) -> exp.Expr | None:
     if wanted.is_try:
         value.node.meta[KEPT] = True  # what is wrong with it is still an error
     if "VARIANT" in (of.root, to.root):
-        made = at_path(value.node, "$", to) if of.root == "VARIANT" else _variant(value)
+        made = at_path(value.node, "$", to, is_flink=wanted.is_flink) if of.root == "VARIANT" else _variant(value)
     elif to.is_timestamp:
         made = to_moment(value, to, is_flink=wanted.is_flink)
     elif to.is_string and (of.is_timestamp or of.root in ("DECIMAL", "DATE")):
@@ -256,7 +256,7 @@ def _is(text: str, kind: DataType) -> bool:
 _OTHER = {"STRING": STRING, "BINARY": kinds.BINARY, "MONTHS": kinds.MONTHS, "MICROS": kinds.MICROS}
 
 
-def at_path(variant: exp.Expr, path: str, to: DataType) -> exp.Expr | None:
+def at_path(variant: exp.Expr, path: str, to: DataType, *, is_flink: bool = False) -> exp.Expr | None:
     """What is at a path of a VARIANT, in a type; None if it cannot be had. Numbers that become integers are cut off."""
     parts = {"a": variant, "p": exp.Literal.string(path)}
     if to.root == "VARIANT":
@@ -268,7 +268,29 @@ def at_path(variant: exp.Expr, path: str, to: DataType) -> exp.Expr | None:
         return text
     # Holds every integer, and fractions to cut off.
     template = "CAST(trunc(CAST(t AS DECIMAL(38, 10))) AS TARGET)" if kinds.is_integer(to) else "CAST(t AS TARGET)"
-    return filled(template.replace("TARGET", duck(to)), {"t": text})
+    if not is_flink:
+        template = _of_marked(template, to)
+    parts["t"] = text
+    return filled(template.replace("TARGET", duck(to)), parts)
+
+
+def _of_marked(template: str, to: DataType) -> str:
+    """A cast that looks at what a VARIANT holds where its text is none of the type."""
+    mark = "paimon_mark(paimon_variant_at(a, p))"
+    if kinds.is_number(to):
+        other = f"{mark} IN (4, 8) THEN CAST(CAST(CAST(t AS BOOLEAN) AS INTEGER) AS TARGET)"
+    elif to.root == "BOOLEAN":
+        other = f"paimon_marks_number({mark}) THEN CAST(t AS DOUBLE) <> 0"
+    elif to.root == "TIMESTAMP_LTZ":
+        micros = "CAST(trunc(CAST(t AS DECIMAL(22, 8)) * 1000000) AS BIGINT)"
+        other = f"paimon_marks_number({mark}) THEN make_timestamptz({micros})"
+    elif to.is_bytes:
+        wrong = "error(concat('Could not convert string ''', t, ''' to BINARY'))"
+        bytes_ = f"WHEN {mark} = 60 THEN from_base64(t) WHEN {mark} % 4 = 1 OR {mark} = 64 THEN encode(t)"
+        return f"CASE {bytes_} WHEN t IS NOT NULL THEN {wrong} END"
+    else:
+        return template
+    return f"COALESCE({template.replace('CAST(', 'TRY_CAST(')}, CASE WHEN {other} ELSE {template} END)"
 
 
 def _parts_of_variant(variant: exp.Expr, to: DataType) -> exp.Expr | None:

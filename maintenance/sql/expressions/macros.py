@@ -230,6 +230,9 @@ MACROS = (
         " THEN t - to_microseconds(gap) ELSE t END"
     ),
     "paimon_beside(t, u) AS paimon_moved_by(u, paimon_ahead(t) - paimon_ahead(u))",
+    # The first byte of a VARIANT says what it holds.
+    "paimon_mark(v) AS TRY_CAST('0x' || hex(array_slice(struct_extract(v, 'value'), 1, 1)) AS INTEGER)",
+    "paimon_marks_number(m) AS m % 4 = 0 AND (m // 4 BETWEEN 3 AND 10 OR m // 4 = 14)",
     # How many letters are two of Java's signs.
     r"paimon_pairs(x) AS length(regexp_replace(x, '[^\x{10000}-\x{10FFFF}]', '', 'g'))",
     # Errors also of TRY_CAST and its like.
