@@ -184,6 +184,22 @@ MENDED = (
             ('"x"', "binary"),
         )
     ),
+    *(
+        Expression("function", f"get_json_object(concat('{text}', left(c, 0)), '{path}')")
+        for text, path in (
+            ('{"a": 1E-7, "b": 1}', "$.a"),
+            ('{"a": 1, "b": [NaN]}', "$.a"),
+            ('{"a": "nan"}', "$.a"),
+            ('{"a": {"a": 1}}', "$..a"),
+            ("[1, [2]]", "$[-1]"),
+            ("[1, [2]]", "$[ 1][0]"),
+            ("[1, [2]]", "$[ 1 ][0]"),
+            ('{"a": 1}', "$."),
+            ('{"a": 1}', "$a"),
+            ("null", "$"),
+        )
+    ),
+    Expression("function", "get_json_object(s, NULL)"),
     Expression("function", "to_json(struct(a, m, r, d2, f64))"),
     Expression("function", "concat_ws('-', a, s)"),
     Expression("function", "sequence(DATE'2024-01-31', DATE'2024-06-05', INTERVAL 1 MONTH)"),

@@ -1,5 +1,6 @@
 """JSON as texts, and VARIANT. Source: Spark's `jsonExpressions.scala`, Flink's `SqlJsonUtils`."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,17 +21,46 @@ if TYPE_CHECKING:
     from maintenance.sql.expressions.scopes import Scope
     from maintenance.sql.expressions.typing import Typing
 
-_GUARDED = "CASE WHEN json_valid(a) THEN a END"
+# DuckDB takes NaN and Infinity for numbers.
+_WORDS = "regexp_matches({}, '(?i)nan|inf')"
+_OUTSIDE = _WORDS.format(r"""regexp_replace(a, '"(\\.|[^"\\])*"', '', 'g')""")
+_GUARDED = f"CASE WHEN json_valid(a) AND NOT ({_WORDS.format('a')} AND {_OUTSIDE}) THEN a END"
+
+
+# A step of a path: a name, or the place in an array. Spark passes over blanks in some places.
+_STEP = re.compile(r"\.\s*([^.\[]+)|\s*\['\s*([^'?]+)'\]|\[\s*(\d+)\]")
+
+
+def _duck_path(path: str) -> str | None:
+    """A path of Spark's as DuckDB has it; None: it is none."""
+    found, at = re.match(r"\$", path), 0
+    made = "$"
+    while found is not None and (at := found.end()) < len(path):
+        found = _STEP.match(path, at)
+        if found is not None:
+            made += f"[{int(found[3])}]" if found[3] else f'."{found[1] or found[2]}"'
+    return None if found is None else made
 
 
 def _object(call: Call) -> exp.Expr:
     """`get_json_object`."""
     path = call.arguments[1].text
-    if path is None or "*" in path or "?" in path:
+    if isinstance(call.arguments[1].written.unnest(), exp.Null):
+        return cast_node(exp.Null(), kinds.STRING)
+    if path is None or "*" in path or "?" in path or '"' in path:
         raise refusals.unsupported(call.typing.source, call.written, "this path in JSON")
-    if not path.startswith("$"):
-        return cast_node(exp.Null(), kinds.STRING)  # to DuckDB it is the name of a field
-    return filled(f"json_extract_string({_GUARDED}, p)", {"a": call.nodes[0], "p": exp.Literal.string(path)})
+    own = _duck_path(path)
+    if own is None:
+        return cast_node(exp.Null(), kinds.STRING)
+    text = f"json_extract_string({_GUARDED}, p)"
+    # A number that is no integer is written as Java writes it, and a text that is nothing but null is that word.
+    nothing = "'null'" if own == "$" else "NULL"
+    template = (
+        f"CASE json_type({_GUARDED}, p) WHEN 'DOUBLE' THEN CASE WHEN regexp_matches({text}, '[.eE]')"
+        f" THEN paimon_double_text(CAST({text} AS DOUBLE)) ELSE {text} END"
+        f" WHEN 'NULL' THEN {nothing} ELSE {text} END"
+    )
+    return filled(template, {"a": call.nodes[0], "p": exp.Literal.string(own)})
 
 
 def _target(call: Call) -> DataType:
