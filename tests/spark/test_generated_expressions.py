@@ -200,6 +200,7 @@ MENDED = (
         )
     ),
     Expression("function", "get_json_object(s, NULL)"),
+    Expression("function", "substring_index(s, NULL, 0)"),
     Expression("function", "to_json(struct(a, m, r, d2, f64))"),
     Expression("function", "concat_ws('-', a, s)"),
     Expression("function", "sequence(DATE'2024-01-31', DATE'2024-06-05', INTERVAL 1 MONTH)"),

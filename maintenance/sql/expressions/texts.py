@@ -9,7 +9,7 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.java_patterns import translate_pattern
-from maintenance.sql.expressions.kinds import NULL, STRING, array, is_time, widest
+from maintenance.sql.expressions.kinds import NULL, STRING, array, is_integer, is_time, widest
 from maintenance.sql.expressions.stamps import narrow
 from maintenance.sql.expressions.templates import filled, made
 from maintenance.sql.expressions.zeros import is_constant
@@ -22,7 +22,7 @@ _SUBSTRING_INDEX = (
     "CASE WHEN b = '' AND a IS NOT NULL AND c IS NOT NULL THEN ''"
     " WHEN c > 0 THEN paimon_joined(list_slice(string_split(a, b), 1, c), b)"
     " WHEN c < 0 THEN paimon_joined(list_slice(string_split(a, b), greatest(1, len(string_split(a, b)) + c + 1),"
-    " len(string_split(a, b))), b) WHEN c = 0 THEN substring(a, 1, 0) END"
+    " len(string_split(a, b))), b) WHEN c = 0 AND b IS NOT NULL THEN substring(a, 1, 0) END"
 )
 # Java's decoder for mails passes over all other signs, and needs no sign of the end.
 _DIGITS_64 = "regexp_replace(a, '[^A-Za-z0-9+/]', '', 'g')"
@@ -372,13 +372,19 @@ def _printed(call: Call) -> exp.Expr:
     for piece in pieces:
         if piece in ("%s", "%d"):
             value = next(given, None)
-            node = None if value is None or value.kind.is_bytes else _printed_value(value, call)
+            is_none = value is None or value.kind.is_bytes or (piece == "%d" and not _is_counted(value.kind))
+            node = None if value is None or is_none else _printed_value(value, call)
             if node is None:
                 raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
             parts.append(filled("COALESCE(a, 'null')", {"a": node}))
         elif piece:
             parts.append(exp.Literal.string("%" if piece == "%%" else piece))
     return exp.Anonymous(this="concat", expressions=parts or [exp.Literal.string("")])
+
+
+def _is_counted(kind: DataType) -> bool:
+    """Whether Java prints it by %d: what Spark has as an integer."""
+    return is_integer(kind) or is_time(kind) or kind == NULL
 
 
 def _printed_value(value: Typed, call: Call) -> exp.Expr | None:
@@ -391,7 +397,7 @@ def _printed_value(value: Typed, call: Call) -> exp.Expr | None:
 
 def _shown_number(call: Call) -> exp.Expr:
     """A number with commas, rounded to the even digit; a decimal or an integer exactly."""
-    from maintenance.sql.expressions.kinds import MOST_DIGITS, digits, is_integer
+    from maintenance.sql.expressions.kinds import MOST_DIGITS, digits
 
     places = call.arguments[1].whole
     if places is None or places < 0:
