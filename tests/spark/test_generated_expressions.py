@@ -622,6 +622,9 @@ _CHANGES: Mapping[str, Sequence[str]] = {
     "Australia/Lord_Howe": (
         "TIMESTAMP'2024-04-07 01:45:00'", "CAST(TIMESTAMP_NTZ'2024-04-07 01:45:00' AS TIMESTAMP)",
         "TIMESTAMP'2024-10-06 02:15:00'", "CAST(concat('2024-04-07 01:45:00', left(c, 0)) AS TIMESTAMP)",
+        "date_trunc('HOUR', TIMESTAMP'2024-04-06 15:15:00Z')",
+        "date_trunc('HOUR', TIMESTAMP'2024-10-05 15:45:00Z')",
+        "date_trunc('MICROSECOND', TIMESTAMP'2024-04-06 15:15:00Z')",
     ),
     "UTC": (
         "convert_timezone('Australia/Lord_Howe', 'UTC', TIMESTAMP_NTZ'2024-04-07 01:45:00')",

@@ -207,11 +207,18 @@ def _date_truncated(call: Call) -> exp.Expr:
         return cast_node(exp.Null(), call.kind)
     step = _CLOCK_STEPS.get(unit)
     if step is None:
-        first = "paimon_first(d)" if has_changes(call.typing.zone) else "d"
+        is_day = unit != "microsecond" and has_changes(call.typing.zone)
+        first = "paimon_first(d)" if is_day else "d"
         return filled(first, {"d": cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)})
     # DuckDB gives the second of the two hours that the clock shows when it is put back.
     past = filled(f"to_microseconds((epoch_us(l) % {step} + {step}) % {step})", {"l": _local(value)})
-    return cast_node(filled("a - p", {"a": value.node.copy(), "p": past}), call.kind)
+    parts = {"a": value.node.copy(), "p": past}
+    if unit == "hour" and has_changes(call.typing.zone):
+        # Where the clock is changed by half an hour, the hour may begin as far from UTC as before.
+        parts |= {"l": _local(value), "f": local_instant(filled("l - p", {"l": _local(value), "p": past.copy()}))}
+        made = filled("CASE WHEN CAST(a - p AS TIMESTAMP) = l - p THEN a - p ELSE f END", parts)
+        return cast_node(made, call.kind)
+    return cast_node(filled("a - p", parts), call.kind)
 
 
 _FLOOR_UNITS = ("millennium", "century", "decade", "year", "quarter", "month", "week", "day", "hour", "minute",
