@@ -28,14 +28,7 @@ from maintenance.spark.packed_rows import RowRoutes, packed_frame, repacked_fram
 from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, portable
-from maintenance.write.buckets import (
-    BucketRows,
-    buckets_of,
-    check_bucket_mode,
-    has_dynamic_buckets,
-    moves_keys,
-    split_by_bucket,
-)
+from maintenance.write.buckets import BucketRows, buckets_of, check_bucket_mode, has_dynamic_buckets, moves_keys
 from maintenance.write.context import WriteContext
 from maintenance.write.hash_index import BucketAssigner, key_hashes, owns_buckets_alone
 from maintenance.write.message import CommitMessage
@@ -154,9 +147,10 @@ def _partition_sizes(frame: "DataFrame", write: FrameWrite) -> dict[bytes, Parti
 
 
 def _given_buckets(frame: "DataFrame", write: FrameWrite) -> "tuple[DataFrame, _Task]":
-    """Rows of dynamic buckets, and how they are written: first at the assigner that knows their key, then by the
-    bucket it gives them. An assigner writes them itself where no other one can give out its buckets.
+    """Rows of dynamic buckets, and how they are written.
 
+    They come to the assigner that knows their key, and from it to the writer of the bucket that it gives them. Where no
+    other assigner can give out its buckets, it writes them itself.
     Assigners get them in a fixed order, so that a task that runs again gives every key the same bucket.
     """
     tasks = _shuffle_partitions(frame)
@@ -201,11 +195,7 @@ def _shuffle_partitions(frame: "DataFrame") -> int:
     return int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions", "1") or 1)
 
 
-def _guarded(
-    task: "_Task",
-    batches: Iterator[pa.RecordBatch],
-    write: FrameWrite,
-) -> "list[CommitMessage | TaskError]":
+def _guarded(task: _Task, batches: Iterator[pa.RecordBatch], write: FrameWrite) -> "list[CommitMessage | TaskError]":
     """Write what a task gets. An error comes back as a value: the driver deletes what the other tasks wrote."""
     writer = TableWrite(write.context, write.state)
     try:
@@ -229,8 +219,7 @@ def _write_packed(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: 
 def _write_assigned(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite, count: int) -> None:
     buckets = _assignment(write, count)
     for part in unpacked(batches):
-        for rows in split_by_bucket(part.rows, buckets(part), write.context, part.bytes):
-            writer.write_bucket(rows)
+        writer.write(part.rows, buckets(part), part.bytes)
 
 
 def _write(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite) -> None:

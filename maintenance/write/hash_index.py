@@ -6,8 +6,9 @@ work is redone on the new ones where they are not.
 """
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +20,14 @@ from maintenance.format.metadata.index_manifest import HASH_INDEX, IndexManifest
 from maintenance.format.metadata.manifest import FileKind
 from maintenance.format.rows.binary_row import row_hashes
 from maintenance.metadata.identity import check_size
+from maintenance.threads import map_in_threads
 from maintenance.types.integer_order import distinct_integers, sorted_integers
 from maintenance.write.context import WriteContext
 from maintenance.write.partitions import by_partition
 from maintenance.write.placement import FilePlacement
+
+# On a store, each read waits for its answer.
+_READERS = 16
 
 HashFiles = Mapping[tuple[bytes, int], IndexManifestEntry]
 
@@ -42,6 +47,11 @@ def read_hashes(context: WriteContext, entry: IndexManifestEntry) -> np.ndarray:
         raise CorruptFileError("a HASH index file is missing", path, ROLL_BACK) from error
     check_size(entry.file_size, len(data), path)
     return parse_hash_index(data, path)
+
+
+def _read_all(context: WriteContext, entries: Collection[IndexManifestEntry]) -> list[np.ndarray]:
+    """The hashes of each of some index files."""
+    return map_in_threads(partial(read_hashes, context), entries, _READERS)
 
 
 class BucketAssigner:
@@ -64,8 +74,9 @@ class BucketAssigner:
 
     def _of(self, partition: bytes) -> PartitionBuckets:
         if partition not in self._partitions:
-            held = {b: read_hashes(self._context, entry) for (p, b), entry in self._files.items() if p == partition}
-            self._partitions[partition] = PartitionBuckets(held, self._options, self._assigner)
+            files = {bucket: entry for (p, bucket), entry in self._files.items() if p == partition}
+            held = zip(files, _read_all(self._context, files.values()), strict=True)
+            self._partitions[partition] = PartitionBuckets(dict(held), self._options, self._assigner)
         return self._partitions[partition]
 
 
@@ -88,10 +99,8 @@ def owns_buckets_alone(context: WriteContext, files: HashFiles, count: int) -> b
     if len(files) > _CHECKED_FILES or sum(entry.file_size for entry in files.values()) > _CHECKED_BYTES:
         return False
     try:
-        return all(
-            bool((assigner_of(read_hashes(context, entry), count) == bucket % count).all())
-            for (_, bucket), entry in files.items()
-        )
+        held = zip(files, _read_all(context, files.values()), strict=True)
+        return all((assigner_of(hashes, count) == bucket % count).all() for (_, bucket), hashes in held)
     except CorruptFileError:
         return False
 

@@ -81,11 +81,14 @@ class TableWrite:
     def context(self) -> WriteContext:
         return self._context
 
-    def write(self, rows: pa.Table, buckets: np.ndarray | None = None) -> None:
-        """Take rows as `conform` returns them. `buckets`: of each row, int32; None = they are given here."""
+    def write(self, rows: pa.Table, buckets: np.ndarray | None = None, size: int | None = None) -> None:
+        """Take rows as `conform` returns them.
+
+        Args: `buckets`: of each row, int32; None = they are given here; `size`: bytes of all rows, if known.
+        """
         if buckets is None:
             buckets = self._buckets(rows)
-        for part in split_by_bucket(rows, buckets, self._context):
+        for part in split_by_bucket(rows, buckets, self._context, size):
             self.write_bucket(part)
 
     def write_bucket(self, part: BucketRows) -> None:
