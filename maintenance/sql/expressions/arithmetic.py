@@ -207,13 +207,14 @@ def _moved(call: Call) -> exp.Expr:
     if call.is_flink and (time.kind, interval.kind) == (kinds.DATE, kinds.MICROS):
         # Of what is no whole day nothing counts, forwards and backwards.
         template = template.replace("b", "CAST(epoch_us(b) // 86400000000 AS INTEGER)")
-    if not call.is_flink and call.kind.root == "TIMESTAMP_LTZ":
+    is_instant = not call.is_flink and call.kind.root == "TIMESTAMP_LTZ"
+    if is_instant:
         if time.kind == kinds.DATE:
             node = converted(time, Wanted(call.kind, is_flink=False)) or node
         if interval.kind == kinds.MICROS:
             template = _BY_CLOCK.replace("+", call.name)
     moved = filled(template, {"a": node, "b": interval.node})
-    if not call.is_flink and call.kind.root == "TIMESTAMP_LTZ" and interval.kind == kinds.MONTHS:
+    if is_instant and interval.kind == kinds.MONTHS:
         moved = beside(node, moved, call.typing.zone)
     if is_wide(time.kind):
         return filled("paimon_wide(a, b)", {"a": moved, "b": rest_of(time.node)})

@@ -213,10 +213,13 @@ MACROS = (
     # The first of the two instants of a time that a clock shows twice: the clock was put back within the day before.
     f"paimon_put_back(now, before) AS epoch_us(before) - epoch_us(now) + {_DAY_MICROS}",
     (
-        "paimon_first_by(t, back) AS CASE WHEN back > 0 AND (t - to_microseconds(back))::TIMESTAMP = t::TIMESTAMP"
-        " THEN t - to_microseconds(back) ELSE t END"
+        "paimon_moved_by(t, gap) AS CASE WHEN gap <> 0 AND (t - to_microseconds(gap))::TIMESTAMP = t::TIMESTAMP"
+        " THEN t - to_microseconds(gap) ELSE t END"
     ),
-    "paimon_first(t) AS paimon_first_by(t, paimon_put_back(t::TIMESTAMP, (t - to_hours(24))::TIMESTAMP))",
+    (
+        "paimon_first(t) AS paimon_moved_by(t, greatest(0,"
+        " paimon_put_back(t::TIMESTAMP, (t - to_hours(24))::TIMESTAMP)))"
+    ),
     (
         "paimon_at_by(z, t, back) AS CASE WHEN back > 0 AND timezone(z, t - to_microseconds(back)) = timezone(z, t)"
         " THEN t - to_microseconds(back) ELSE t END"
@@ -225,10 +228,6 @@ MACROS = (
     "paimon_at(z, a) AS paimon_at_of(z, timezone(z, a))",
     # Of two instants that a clock shows alike the one that is as far from UTC as another one.
     "paimon_ahead(t) AS epoch_us(t::TIMESTAMP) - epoch_us(t)",
-    (
-        "paimon_moved_by(t, gap) AS CASE WHEN gap <> 0 AND (t - to_microseconds(gap))::TIMESTAMP = t::TIMESTAMP"
-        " THEN t - to_microseconds(gap) ELSE t END"
-    ),
     "paimon_beside(t, u) AS paimon_moved_by(u, paimon_ahead(t) - paimon_ahead(u))",
     # The first byte of a VARIANT says what it holds.
     "paimon_mark(v) AS TRY_CAST('0x' || hex(array_slice(struct_extract(v, 'value'), 1, 1)) AS INTEGER)",

@@ -207,9 +207,9 @@ def _date_truncated(call: Call) -> exp.Expr:
         return cast_node(exp.Null(), call.kind)
     step = _CLOCK_STEPS.get(unit)
     if step is None:
-        is_day = unit != "microsecond" and has_changes(call.typing.zone)
-        first = "paimon_first(d)" if is_day else "d"
-        return filled(first, {"d": cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)})
+        begun = cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
+        is_by_zone = unit != "microsecond" and has_changes(call.typing.zone)
+        return filled("paimon_first(a)", {"a": begun}) if is_by_zone else begun
     # DuckDB gives the second of the two hours that the clock shows when it is put back.
     past = filled(f"to_microseconds((epoch_us(l) % {step} + {step}) % {step})", {"l": _local(value)})
     parts = {"a": value.node.copy(), "p": past}
