@@ -64,8 +64,10 @@ class PartitionBuckets:
         hashes = np.concatenate([np.empty(0, np.int32), *buckets.values()])
         owners = np.concatenate([np.empty(0, np.int32), *(np.full(len(h), b, np.int32) for b, h in buckets.items())])
         mine = assigner_of(hashes, assigner.count) == assigner.number
-        order = _order(hashes[mine])
-        self._hashes, self._owners = hashes[mine][order], owners[mine][order]
+        hashes, owners = hashes[mine], owners[mine]
+        order = _order(hashes)
+        first = order[_is_first(hashes[order])]
+        self._held = np.append(_entries(hashes[first], owners[first]), _END)
 
     def assign(self, hashes: np.ndarray) -> np.ndarray:
         """The bucket of each key, int32, shape (n,). `hashes`: of keys, int32, shape (n,), repeated ones allowed.
@@ -74,23 +76,46 @@ class PartitionBuckets:
         """
         order = _order(hashes)
         ordered = hashes[order]
-        is_first = np.ones(len(order), bool)
-        is_first[1:] = ordered[1:] != ordered[:-1]
-        distinct, first = ordered[is_first], order[is_first]
-        behind = np.searchsorted(self._hashes, distinct)
-        places = np.minimum(behind, max(len(self._hashes) - 1, 0))
-        is_known = self._hashes[places] == distinct if len(self._hashes) else np.zeros(len(distinct), bool)
-        owners = np.empty(len(distinct), np.int32)
-        owners[is_known] = self._owners[places[is_known]]
-        new = np.flatnonzero(~is_known)
+        is_first = _is_first(ordered)
+        distinct = ordered[is_first]
+        keys = _entries(distinct, np.int64(0))
+        # What is held for a key is its bucket behind it; without sign, for the way to the end may be that long.
+        behind = (self._held[np.searchsorted(self._held, keys)] - keys).view(np.uint64)
+        owners = behind.astype(np.int32)
+        new = np.flatnonzero(behind > _LAST_BUCKET)
         if len(new):
-            as_they_came = new[ascending_order(first[new].view(np.uint64))]
-            owners[as_they_came] = self._filling.take(distinct[as_they_came])
-            self._hashes = np.insert(self._hashes, behind[new], distinct[new])
-            self._owners = np.insert(self._owners, behind[new], owners[new])
+            owners[new] = self._given(distinct[new], order[is_first][new])
+            # Two ascending runs, which a stable sort merges.
+            self._held = np.sort(np.append(_entries(distinct[new], owners[new]), self._held), kind="stable")
         result = np.empty(len(order), np.int32)
         result[order] = owners[np.cumsum(is_first) - 1]
         return result
+
+    def _given(self, hashes: np.ndarray, places: np.ndarray) -> np.ndarray | int:
+        """The buckets of new keys, or the one of all. `places`: in what order they came, shape (n,)."""
+        bucket = self._filling.take_one(len(hashes))
+        if bucket is not None:
+            return bucket
+        as_they_came = ascending_order(places.view(np.uint64))
+        buckets = np.empty(len(hashes), np.int32)
+        buckets[as_they_came] = self._filling.take(hashes[as_they_came])
+        return buckets
+
+
+# Behind all that is held. No bucket is so far behind a hash.
+_END = np.int64(2**63 - 1)
+
+
+def _entries(hashes: np.ndarray, buckets: np.ndarray | np.int64) -> np.ndarray:
+    """What is held of keys: hash and bucket in one number, int64, shape (n,)."""
+    return (hashes.astype(np.int64) << np.int64(32)) + buckets
+
+
+def _is_first(ordered: np.ndarray) -> np.ndarray:
+    """Whether each of some values in order is the first of its kind."""
+    is_first = np.ones(len(ordered), bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return is_first
 
 
 def _order(hashes: np.ndarray) -> np.ndarray:
@@ -107,6 +132,14 @@ class BucketFilling:
         self._assigner = assigner
         self._opening = self._with_room()
         self._current: int | None = None
+
+    def take_one(self, count: int) -> int | None:
+        """The bucket that has room for so many new keys, which are counted; None: all have to be taken one by one."""
+        bucket = self._open_bucket()
+        if bucket is None or self._counts.setdefault(bucket, 0) + count > self._options.target_rows:
+            return None
+        self._counts[bucket] += count
+        return bucket
 
     def take(self, hashes: np.ndarray) -> np.ndarray:
         """Buckets for new keys, which are counted, int32, shape (n,). `hashes`: of the keys.

@@ -9,7 +9,8 @@ DataFrame's rows. An invalid row is sent as its error, so that the driver sees t
 import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -128,6 +129,27 @@ def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[BucketRows]:
             if isinstance(part, PaimonError):
                 raise part
             yield part
+
+
+def gathered(parts: Iterator[BucketRows]) -> Iterator[BucketRows]:
+    """The same rows in larger parts: those of one bucket that follow one another are put together, of any partition.
+
+    A part's partition is that of its first rows.
+    """
+    for _, group in groupby(parts, key=lambda part: part.bucket):
+        waiting: list[BucketRows] = []
+        for part in group:
+            waiting.append(part)
+            if sum(each.bytes for each in waiting) >= _GATHERED_BYTES:
+                yield _together(waiting)
+                waiting = []
+        if waiting:
+            yield _together(waiting)
+
+
+def _together(parts: Sequence[BucketRows]) -> BucketRows:
+    rows = pa.concat_tables([part.rows for part in parts])
+    return replace(parts[0], rows=rows, bytes=sum(part.bytes for part in parts))
 
 
 def _parts(batch: pa.RecordBatch) -> "Iterator[tuple[int, BucketRows | PaimonError]]":

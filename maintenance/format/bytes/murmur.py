@@ -11,27 +11,38 @@ def hash_rows(words: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.nd
     Args: `words`: uint64, the rows one after the other; `starts`, `sizes`: int64, shape (n,), of each row in words.
     Returns: int32, shape (n,).
     """
+    halves = words.view("<u4")
+    state = np.full(len(sizes), SEED, np.uint32)
+    if len(sizes) and (sizes == sizes[0]).all():
+        for half in halves.reshape(len(sizes), -1).T:
+            _mix(state, half)
+        return _finished(state ^ np.uint32(8 * sizes[0])).view(np.int32)
     # Rows by falling size: at every step the rows that still have words are the first ones.
     order = np.argsort(-sizes, kind="stable")
     starts, sizes = 2 * starts[order], 2 * sizes[order]
-    halves = words.view("<u4")
-    state = np.full(len(order), SEED, np.uint32)
     active = len(order)
     for step in range(int(sizes[0]) if len(order) else 0):
         if sizes[active - 1] <= step:
             active = int(np.searchsorted(-sizes, -step, side="left"))
-        state[:active] = _mixed(state[:active], halves[starts[:active] + step])
+        _mix(state[:active], halves[starts[:active] + step])
     hashes = np.empty(len(order), np.uint32)
     hashes[order] = _finished(state ^ (4 * sizes).astype(np.uint32))
     return hashes.view(np.int32)
 
 
 def _scrambled(word: np.ndarray) -> np.ndarray:
-    return _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    word = word * np.uint32(0xCC9E2D51)
+    _rotate(word, 15)
+    word *= np.uint32(0x1B873593)
+    return word
 
 
-def _mixed(state: np.ndarray, word: np.ndarray) -> np.ndarray:
-    return _rotated(state ^ _scrambled(word), 13) * np.uint32(5) + np.uint32(0xE6546B64)
+def _mix(state: np.ndarray, word: np.ndarray) -> None:
+    """In place, as a new array each time takes longer to get than to fill."""
+    state ^= _scrambled(word)
+    _rotate(state, 13)
+    state *= np.uint32(5)
+    state += np.uint32(0xE6546B64)
 
 
 def _finished(state: np.ndarray) -> np.ndarray:
@@ -40,8 +51,10 @@ def _finished(state: np.ndarray) -> np.ndarray:
     return np.asarray(state ^ (state >> np.uint32(16)))
 
 
-def _rotated(word: np.ndarray, bits: int) -> np.ndarray:
-    return (word << np.uint32(bits)) | (word >> np.uint32(32 - bits))
+def _rotate(word: np.ndarray, bits: int) -> None:
+    low = word >> np.uint32(32 - bits)
+    word <<= np.uint32(bits)
+    word |= low
 
 
 def hash_bytes(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -57,11 +70,13 @@ def hash_bytes(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     words = np.ndarray((max(0, len(data) - 3),), "<u4", np.ascontiguousarray(data), strides=(1,))
     for step in range(int(sizes[0]) // 4 if len(order) else 0):
         active = int(np.searchsorted(-sizes, -4 * (step + 1), side="right"))
-        state[:active] = _mixed(state[:active], words[starts[:active] + 4 * step])
+        _mix(state[:active], words[starts[:active] + 4 * step])
     for step in range(3):
         rows = np.flatnonzero(sizes % 4 > step)
         tail = data[starts[rows] + sizes[rows] // 4 * 4 + step].view(np.int8).astype(np.int32).view(np.uint32)
-        state[rows] = _mixed(state[rows], tail)
+        some = state[rows]
+        _mix(some, tail)
+        state[rows] = some
     hashes = np.empty(len(order), np.uint32)
     hashes[order] = _finished(state ^ sizes.astype(np.uint32))
     return hashes.view(np.int32)
@@ -72,7 +87,7 @@ def unseeded_hash(data: bytes) -> int:
     whole = len(data) // 4 * 4
     state = np.zeros(1, np.uint32)
     for word in np.frombuffer(data[:whole], "<u4").reshape(-1, 1):
-        state = _mixed(state, word)
+        _mix(state, word)
     if whole < len(data):
         state = state ^ _scrambled(np.array([int.from_bytes(data[whole:], "little")], np.uint32))
     return int(_finished(state ^ np.uint32(len(data)))[0])

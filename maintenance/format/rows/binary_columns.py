@@ -24,9 +24,14 @@ from maintenance.types.arrow import arrow_type
 from maintenance.types.data_type import DataType
 from maintenance.types.nanos import NANOS, parts_of, widened
 
-# Bounds the index arrays below, which take 16 bytes per byte of text.
+# Bounds the index arrays below, which take 5 bytes per byte of text; what so many rows take stays in the caches.
 _BYTES_AT_ONCE = 4 << 20
-_ROWS_AT_ONCE = 1 << 16
+_ROWS_AT_ONCE = 1 << 14
+# Of a word of which only so many bytes belong to a text.
+_MASKS = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
+
+_Words = int | np.ndarray
+"""Words of each row: as many in all, or int64, shape (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +59,14 @@ class _Column:
     Attributes:
         slots: uint64, shape (n,); of values in the variable part without the offset.
         nulls: bool, shape (n,).
-        sizes: words of the variable part, int64, shape (n,).
+        sizes: of the variable part.
         variable: uint64, shape (n, k), when each row takes k words.
         texts: when they vary; those of `sizes` 0 stand in the slot.
     """
 
     slots: np.ndarray
     nulls: np.ndarray
-    sizes: np.ndarray
+    sizes: _Words = 0
     variable: np.ndarray | None = None
     texts: Texts | None = None
 
@@ -84,38 +89,65 @@ def encode_rows(
 def _encoded(columns: Sequence[_Column]) -> EncodedRows:
     header = null_bits_size(len(columns)) // 8
     fixed = header + len(columns)
-    sizes: np.ndarray = np.full(len(columns[0].sizes), fixed, np.int64)
-    sizes += np.sum([column.sizes for column in columns], axis=0, dtype=np.int64)
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    words = np.zeros(int(ends[-1]), "<u8")
-    variable = np.full(len(sizes), fixed, np.int64)
+    size: _Words = fixed
+    for column in columns:
+        size = size + column.sizes
+    sizes = np.broadcast_to(np.asarray(size, np.int64), len(columns[0].slots))
+    starts = np.cumsum(sizes) - sizes
+    rows = _Rows(np.zeros(int(sizes.sum()), "<u8"), starts, size)
+    variable: _Words = fixed
     for index, column in enumerate(columns):
-        bit = index + 8
-        words[starts + bit // 64] |= column.nulls.astype(np.uint64) << np.uint64(bit % 64)
-        _put(words, starts, header + index, variable, column)
-        variable += column.sizes
-    return EncodedRows(words, starts, sizes)
+        if column.nulls.any():
+            bit = index + 8
+            rows.words[rows.at(bit // 64)] |= column.nulls.astype(np.uint64) << np.uint64(bit % 64)
+        _put(rows, header + index, variable, column)
+        variable = variable + column.sizes
+    return EncodedRows(rows.words, starts, sizes)
 
 
-def _put(words: np.ndarray, starts: np.ndarray, slot: int, variable: np.ndarray, column: _Column) -> None:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Rows one after the other. `words`: uint64; `starts`: of each row in them, int64, shape (n,)."""
+
+    words: np.ndarray
+    starts: np.ndarray
+    size: _Words
+
+    def at(self, word: _Words) -> slice | np.ndarray:
+        """Where a word of each row is. `word`: its number within the row."""
+        if isinstance(self.size, int) and isinstance(word, int):
+            return slice(word, None, self.size)
+        return np.asarray(self.starts + word)
+
+
+def _put(rows: _Rows, slot: int, variable: _Words, column: _Column) -> None:
     """Write a column. `slot`, `variable`: where its slot and its variable part are, in words from the row's start."""
-    offsets = variable.astype(np.uint64) << np.uint64(35)  # in bytes, in the high half of the slot
-    words[starts + slot] = np.where(column.sizes > 0, column.slots | offsets, column.slots)
+    offsets = np.asarray(variable, np.uint64) << np.uint64(35)  # in bytes, in the high half of the slot
+    rows.words[rows.at(slot)] = np.where(np.asarray(column.sizes) > 0, column.slots | offsets, column.slots)
     if column.variable is not None:
         for word in range(column.variable.shape[1]):
-            words[starts + variable + word] = column.variable[:, word]
-    if column.texts is not None:
-        places = 8 * (starts + np.where(column.sizes > 0, variable, slot))
-        _copy(column.texts, words.view(np.uint8), places)
+            rows.words[rows.at(variable + word)] = column.variable[:, word]
+    if column.texts is not None and not isinstance(column.sizes, int):
+        _copy(column.texts, column.sizes, rows.words, rows.starts + variable)
 
 
-def _copy(texts: Texts, out: np.ndarray, places: np.ndarray) -> None:
-    """Copy every text to its place. `out`: uint8; `places`: int64, shape (n,), in bytes of it."""
-    before = np.cumsum(texts.lengths) - texts.lengths
-    each = np.arange(int(texts.lengths.sum()))
-    source = np.repeat(texts.starts - before, texts.lengths) + each
-    out[np.repeat(places - before, texts.lengths) + each] = texts.content[source]
+def _copy(texts: Texts, sizes: np.ndarray, out: np.ndarray, places: np.ndarray) -> None:
+    """Copy every text to its place. Args: `sizes`: how many words of it; `out`: uint64; `places`: in words of it."""
+    before = np.cumsum(sizes) - sizes
+    each = np.arange(int(sizes.sum()))
+    starts = np.repeat(texts.starts - 8 * before, sizes) + 8 * each
+    lengths = np.repeat(texts.lengths + 8 * before, sizes) - 8 * each
+    out[np.repeat(places - before, sizes) + each] = _first_words(texts.content, starts, lengths)
+
+
+def _first_words(content: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The first eight bytes of texts, zeros behind those that are shorter: uint64, shape (n,)."""
+    if len(content) < 8:
+        content = np.concatenate([content, np.zeros(8 - len(content), np.uint8)])
+    words = np.ndarray((len(content) - 7,), "<u8", content, strides=(1,))
+    places = np.minimum(starts, len(words) - 1)  # at the end of the content a word begins before its text
+    found = words[places] >> (8 * (starts - places)).astype(np.uint64)
+    return np.asarray(found & _MASKS[np.minimum(lengths, 8)])
 
 
 def _column(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> _Column:
@@ -133,7 +165,7 @@ def _column(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> _Column:
         array = array.cast(pa.uint8())
     width = FIXED_WIDTHS[data_type.root]
     values = np.frombuffer(array.buffers()[1] or b"", f"<u{width}", len(array), array.offset * width)
-    return _Column(np.where(nulls, 0, values).astype(np.uint64), nulls, np.zeros(len(array), np.int64))
+    return _Column(np.where(nulls, 0, values).astype(np.uint64), nulls)
 
 
 def natural_array(column: pa.Array | pa.ChunkedArray, data_type: DataType) -> pa.Array:
@@ -170,9 +202,11 @@ def _of_texts(array: pa.Array, nulls: np.ndarray) -> _Column:
     texts = texts_of_array(array)
     lengths = texts.lengths
     inline = lengths <= INLINE_BYTES
-    marks = (0x80 | lengths).astype(np.uint64) << np.uint64(56)
-    slots = np.where(nulls, 0, np.where(inline, marks, lengths.astype(np.uint64))).astype(np.uint64)
-    return _Column(slots, nulls, np.where(inline, 0, -(-lengths // 8)), texts=texts)
+    marked = (0x80 | lengths).astype(np.uint64) << np.uint64(56)
+    if inline.any():
+        marked |= _first_words(texts.content, texts.starts, np.where(inline, lengths, 0))
+    slots = np.where(nulls, 0, np.where(inline, marked, lengths.astype(np.uint64))).astype(np.uint64)
+    return _Column(slots, nulls, 0 if inline.all() else np.where(inline, 0, -(-lengths // 8)), texts=texts)
 
 
 def _of_timestamps(array: pa.Array, nulls: np.ndarray, data_type: DataType) -> _Column:
@@ -183,24 +217,24 @@ def _of_timestamps(array: pa.Array, nulls: np.ndarray, data_type: DataType) -> _
     values = np.frombuffer(array.buffers()[1] or b"", "<i8", len(array), array.offset * 8)
     values = np.where(nulls, 0, values)
     if is_compact(data_type):
-        return _Column(values.view(np.uint64), nulls, np.zeros(len(array), np.int64))
+        return _Column(values.view(np.uint64), nulls)
     millis, rest = np.divmod(values, 1000)
     return _in_two_words(millis, rest * 1000, nulls)
 
 
 def _in_two_words(millis: np.ndarray, nanos: np.ndarray, nulls: np.ndarray) -> _Column:
     """`nanos`: of the millisecond."""
-    return _Column(nanos.astype(np.uint64), nulls, np.ones(len(millis), np.int64), millis.view(np.uint64)[:, None])
+    return _Column(nanos.astype(np.uint64), nulls, 1, millis.view(np.uint64)[:, None])
 
 
 def _of_decimals(array: pa.Array, nulls: np.ndarray, data_type: DataType) -> _Column:
     raw = np.frombuffer(array.buffers()[1] or b"", np.uint8, 16 * len(array), array.offset * 16).reshape(-1, 16)
     raw = np.where(nulls[:, None], np.uint8(0), raw)
     if is_compact(data_type):
-        return _Column(np.ascontiguousarray(raw[:, :8]).view("<u8")[:, 0], nulls, np.zeros(len(array), np.int64))
+        return _Column(np.ascontiguousarray(raw[:, :8]).view("<u8")[:, 0], nulls)
     content, lengths = _shortest(raw[:, ::-1])
     slots = np.where(nulls, 0, lengths).astype(np.uint64)
-    return _Column(slots, nulls, np.full(len(array), 2, np.int64), content.view("<u8"))
+    return _Column(slots, nulls, 2, content.view("<u8"))
 
 
 def _shortest(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
