@@ -19,7 +19,7 @@ class Changes:
         index: makes the next index state of the one before; None = it stays.
         statistics: name of a new statistics file; None = the one before stays.
         kept: chooses the manifests of the snapshot before that stay; None = all.
-        merging: how they are merged; None = as the table's options say.
+        merging: how they are merged, which is all that the commit does; None = as the table's options say.
         total: rows of the new state, where those of the snapshot before do not count.
         bring_back: files are added that were deleted before.
         next_row_id: with row tracking, the lowest id that later rows may get; None = what the entries say.

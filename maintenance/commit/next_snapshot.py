@@ -60,9 +60,10 @@ def next_snapshot(state: TableState, changes: Changes, identity: CommitIdentity,
     latest, changelog = state.latest, staged.changelog
     rows = sum(e.file.row_count * (1 if e.kind == FileKind.ADD else -1) for e in changes.entries)
     before = 0 if latest is None else latest.total_record_count or 0
+    schema_id = _schema_id(state, changes)
     return Snapshot(
         id=state.next_id,
-        schema_id=state.schema_id,
+        schema_id=schema_id,
         base_manifest_list=staged.base[0],
         base_manifest_list_size=staged.base[1],
         delta_manifest_list=staged.delta[0],
@@ -78,7 +79,7 @@ def next_snapshot(state: TableState, changes: Changes, identity: CommitIdentity,
         delta_record_count=rows,
         changelog_record_count=None if changelog is None else sum(e.file.row_count for e in changes.changelog),
         watermark=watermark(latest, identity.watermark),
-        statistics=changes.statistics or _statistics(state),
+        statistics=changes.statistics or _statistics(latest, schema_id),
         properties=_properties(state, identity, staged.max_sequence),
         next_row_id=_next_row_id(latest, changes),
     )
@@ -90,10 +91,16 @@ def watermark(latest: Snapshot | None, own: int | None) -> int | None:
     return max(watermarks, default=None)
 
 
-def _statistics(state: TableState) -> str | None:
+def _schema_id(state: TableState, changes: Changes) -> int:
+    """The newest schema; where only manifests are merged it stays the one of the snapshot before, as in Paimon."""
+    if changes.merging is not None and state.latest is not None:
+        return state.latest.schema_id
+    return state.schema_id
+
+
+def _statistics(latest: Snapshot | None, schema_id: int) -> str | None:
     """Those of the snapshot before, unless the columns have changed since."""
-    latest = state.latest
-    return latest.statistics if latest is not None and latest.schema_id == state.schema_id else None
+    return latest.statistics if latest is not None and latest.schema_id == schema_id else None
 
 
 def _properties(state: TableState, identity: CommitIdentity, max_sequence: int | None) -> dict[str, str] | None:

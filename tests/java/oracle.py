@@ -396,6 +396,10 @@ class Oracle:
         """Full compaction of all buckets as one COMPACT snapshot."""
         self.commit_prepared(self.prepare_compaction(warehouse, identifier))
 
+    def compact_manifests(self, warehouse: str, identifier: str) -> None:
+        """Merge the manifests of the newest snapshot, as one COMPACT snapshot."""
+        self._table(warehouse, identifier).newBatchWriteBuilder().newCommit().compactManifests()
+
     def cluster_units(self, warehouse: str, identifier: str, *, full: bool) -> list[tuple[int, list[str]]]:
         """What an incremental clustering would pick: the level of the new files, and the names of those it reads."""
         manager = self._paimon.append.cluster.IncrementalClusterManager(self._table(warehouse, identifier))

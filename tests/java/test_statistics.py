@@ -1,14 +1,17 @@
 """Statistics of columns are read by the Java core as they were counted."""
 
+import shutil
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
 
-from maintenance.catalog import Schema, open_catalog
+from maintenance.catalog import AddColumn, Schema, open_catalog
+from maintenance.operations import compact_manifest
 from maintenance.sql import Session
 from tests.java.process import JavaProcess
+from tests.small_tables import put, small_table, table_in
 
 COLUMNS = [
     ("i", "INT"), ("d", "DECIMAL(10, 2)"), ("f", "DOUBLE"), ("b", "BOOLEAN"), ("s", "STRING"), ("day", "DATE"),
@@ -43,3 +46,22 @@ def test_java_reads_the_numbers_that_were_counted(java: JavaProcess, tmp_path: P
         "day": (2, "-1", "10", 2, 4, 4),
         "at": (2, "None", "None", 2, 8, 8),
     }
+
+
+def test_merged_manifests_keep_schema_and_statistics_as_in_java(java: JavaProcess, tmp_path: Path) -> None:
+    """The table was altered and not written since: the state that is merged is still one of the schema before."""
+    ours = small_table(tmp_path / "ours")
+    for number in range(3):
+        put(ours, {number: "a"})
+    Session({"warehouse": str(tmp_path / "ours")}).sql("ANALYZE TABLE db.t COMPUTE STATISTICS FOR ALL COLUMNS")
+    open_catalog({"warehouse": str(tmp_path / "ours")}).alter_table("db.t", [AddColumn("n", "INT")])
+    shutil.copytree(tmp_path / "ours", tmp_path / "theirs")
+    compact_manifest(table_in(tmp_path / "ours"))
+    java.compact_manifests(str(tmp_path / "theirs"), "db.t")
+    merged, by_java = (table_in(tmp_path / name).latest_snapshot() for name in ("ours", "theirs"))
+    assert merged is not None
+    assert by_java is not None
+    assert (merged.id, merged.schema_id) == (by_java.id, by_java.schema_id) == (5, 0)
+    assert merged.statistics == by_java.statistics
+    assert merged.statistics is not None
+    assert java.column_statistics(str(tmp_path / "ours"), "db.t")["k"][0] == 3
