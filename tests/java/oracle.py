@@ -487,6 +487,10 @@ class Oracle:
         """Create a branch from a tag."""
         self._table(warehouse, identifier).createBranch(branch, tag)
 
+    def delete_branch(self, warehouse: str, identifier: str, branch: str) -> None:
+        """Delete a branch."""
+        self._table(warehouse, identifier).deleteBranch(branch)
+
     def column_statistics(self, warehouse: str, identifier: str) -> dict[str, tuple[str | int | None, ...]]:
         """Of each column of the table's statistics: distinct values, least, greatest, nulls, average and most bytes."""
 

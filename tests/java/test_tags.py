@@ -15,6 +15,7 @@ from maintenance.operations import (
     compact_manifest,
     create_branch,
     create_tag,
+    delete_branch,
     delete_tag,
     expire_snapshots,
     fsck,
@@ -116,6 +117,23 @@ def test_tags_branches_and_expiry_by_turns(java: JavaProcess, tmp_path: Path) ->
     purge_files(table, minimum_age=timedelta(0))
     assert java.rows(warehouse, "db.t") == []
     assert java.orphans(warehouse, "db.t") == []
+
+
+def test_a_branch_without_schema_can_be_deleted_and_purged(java: JavaProcess, tmp_path: Path) -> None:
+    """Paimon deletes the files of a branch one after the other on an object store, and may be interrupted."""
+    ours = small_table(tmp_path / "ours")
+    put(ours, {1: "a"})
+    create_tag(ours, "x")
+    for name in ("b", "c"):
+        create_branch(ours, name, tag="x")
+        shutil.rmtree(Path(ours.location) / f"branch/branch-{name}/schema")
+    theirs = copied(tmp_path, ours)
+    java.delete_branch(str(tmp_path / "theirs"), "db.t", "b")
+    assert delete_branch(ours, "b").snapshots == (1,)
+    folders = [Path(table.location) / "branch" for table in (ours, theirs)]
+    assert [[path.name for path in folder.iterdir()] for folder in folders] == [["branch-c"]] * 2
+    assert purge_files(ours, minimum_age=timedelta(0)).branches == ("c",)
+    assert list(folders[0].iterdir()) == []
 
 
 def copied(folder: Path, table: CatalogTable) -> CatalogTable:

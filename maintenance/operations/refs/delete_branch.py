@@ -18,6 +18,7 @@ from maintenance.metadata.branch_root import MAIN_BRANCH, branch_root
 from maintenance.metadata.branches import Branches
 from maintenance.metadata.holders import History, holders_of, needed_by
 from maintenance.metadata.own_files import check_own_files
+from maintenance.metadata.schemas import Schemas
 from maintenance.operations.operation import Operation, OperationReport, Run, Shown
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup, StoredPlan
@@ -76,7 +77,7 @@ class BranchDeletion:
 
     @cached_property
     def states(self) -> Mapping[str, str]:
-        return {self.asked.branch: branch_state(self.main.on_branch(self.asked.branch))}
+        return {self.asked.branch: branch_state(_on_folder(self.main, self.asked.branch))}
 
     @cached_property
     def report(self) -> DeleteBranchReport:
@@ -109,7 +110,7 @@ def plan(_: Run, table: Table, request: DeleteBranch) -> BranchDeletion:
             problem = f"branch '{branch}' is the table's '{option.key}'"
             raise OptionError(problem, main.identifier, f"Unset '{option.key}' of the table first.")
     check_own_files(Branches(table.file_io, table.paths))
-    other = table.on_branch(branch)
+    other = _on_folder(main, branch)
     found = DeleteBranchReport(main.identifier, branch, tuple(other.snapshots.list_ids()), tuple(other.tags.names()))
     return BranchDeletion(request, main, found)
 
@@ -144,6 +145,12 @@ OPERATION = Operation(
     _shown,
     _again,
 )
+
+
+def _on_folder(main: Table, branch: str) -> Table:
+    """The table on a branch that has a folder, also where a deletion that was interrupted has left no schema in it."""
+    folder = f"{branch_root(main.location, branch)}/schema"
+    return main.on_branch(branch) if Schemas(main.file_io, folder).list_ids() else replace(main, branch=branch)
 
 
 def _left_alone(main: Table, branch: str) -> dict[str, int]:
