@@ -491,6 +491,10 @@ class Oracle:
         """Delete a branch."""
         self._table(warehouse, identifier).deleteBranch(branch)
 
+    def purge(self, warehouse: str, identifier: str) -> None:
+        """Delete all rows and history."""
+        self._table(warehouse, identifier).purgeFiles()
+
     def column_statistics(self, warehouse: str, identifier: str) -> dict[str, tuple[str | int | None, ...]]:
         """Of each column of the table's statistics: distinct values, least, greatest, nulls, average and most bytes."""
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from maintenance.catalog import CatalogTable
+from maintenance.catalog import CatalogTable, SetOption, open_catalog
+from maintenance.errors import OptionError
 from maintenance.format.metadata.tag import parse_tag
 from maintenance.operations import (
     compact,
@@ -22,7 +23,7 @@ from maintenance.operations import (
     purge_files,
     trigger_tag_automatic_creation,
 )
-from tests.java.process import JavaProcess
+from tests.java.process import JavaError, JavaProcess
 from tests.small_tables import put, rows, set_commit_time, small_table, table_in
 
 START = datetime(2024, 5, 14, 10, 20, tzinfo=UTC)
@@ -134,6 +135,24 @@ def test_a_branch_without_schema_can_be_deleted_and_purged(java: JavaProcess, tm
     assert [[path.name for path in folder.iterdir()] for folder in folders] == [["branch-c"]] * 2
     assert purge_files(ours, minimum_age=timedelta(0)).branches == ("c",)
     assert list(folders[0].iterdir()) == []
+
+
+def test_a_branch_cannot_be_purged_as_in_java(java: JavaProcess, tmp_path: Path) -> None:
+    """Java refuses it once all branches are gone; here nothing is."""
+    ours = small_table(tmp_path / "ours")
+    put(ours, {1: "a"})
+    for name in ("b", "c"):
+        create_branch(ours, name, snapshot_id=1)
+    copied(tmp_path, ours)
+    with pytest.raises(JavaError, match=r"preparing snapshot"):
+        java.purge(str(tmp_path / "theirs"), "db.t$branch_b")
+    with pytest.raises(OptionError, match=r"whole table.*branch 'b'.*the table db\.t,"):
+        purge_files(ours.on_branch("b"), minimum_age=timedelta(0))
+    catalog = open_catalog({"warehouse": str(tmp_path / "ours")})
+    catalog.alter_table("db.t", [SetOption("scan.fallback-branch", "c")])
+    with pytest.raises(OptionError, match=r"scan\.fallback-branch"):
+        purge_files(table_in(tmp_path / "ours"), minimum_age=timedelta(0))
+    assert rows(ours, {"branch": "b"}) == rows(ours, {"branch": "c"}) == rows(ours) == [(1, "a")]
 
 
 def copied(folder: Path, table: CatalogTable) -> CatalogTable:

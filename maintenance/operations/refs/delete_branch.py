@@ -105,10 +105,7 @@ def plan(_: Run, table: Table, request: DeleteBranch) -> BranchDeletion:
         raise OptionError("the main branch cannot be deleted", table.identifier, fix)
     check_branch_exists(table, branch)
     main = table.on_branch(MAIN_BRANCH)
-    for option in READ_BRANCHES:
-        if option.of(main.options) == branch:
-            problem = f"branch '{branch}' is the table's '{option.key}'"
-            raise OptionError(problem, main.identifier, f"Unset '{option.key}' of the table first.")
+    check_not_read(main, branch)
     check_own_files(Branches(table.file_io, table.paths))
     other = _on_folder(main, branch)
     found = DeleteBranchReport(main.identifier, branch, tuple(other.snapshots.list_ids()), tuple(other.tags.names()))
@@ -169,6 +166,14 @@ def check_branch_exists(table: Table, branch: str) -> None:
     """Raises: NotFoundError: there is no such branch."""
     if branch not in Branches(table.file_io, table.paths).names():
         table.on_branch(branch)
+
+
+def check_not_read(main: Table, branch: str) -> None:
+    """Raises: OptionError: reads of the table look at the branch."""
+    for option in READ_BRANCHES:
+        if option.of(main.options) == branch:
+            problem = f"branch '{branch}' is the table's '{option.key}'"
+            raise OptionError(problem, main.identifier, f"Unset '{option.key}' of the table first.")
 
 
 def remove_branch(table: Table, branch: str) -> None:

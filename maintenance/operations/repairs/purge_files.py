@@ -13,6 +13,7 @@ from typing import Annotated
 from maintenance.amounts import number_of
 from maintenance.commit.identity import OPERATION_PROPERTY, CommitIdentity
 from maintenance.commit.overwrite import Overwrite, overwrite_or_abort
+from maintenance.errors import OptionError
 from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metadata.branches import Branches
 from maintenance.operations.expiry.expire_changelogs import expire_changelogs
@@ -22,7 +23,7 @@ from maintenance.operations.orphans.remove_orphan_files import MINIMUM_AGE, remo
 from maintenance.operations.parameters import Param
 from maintenance.operations.plan_store import PlannedGroup
 from maintenance.operations.refs.clear_consumers import clear_consumers
-from maintenance.operations.refs.delete_branch import delete_branch, remove_branch
+from maintenance.operations.refs.delete_branch import check_not_read, delete_branch, remove_branch
 from maintenance.operations.refs.delete_tag import delete_tag
 from maintenance.options import table as table_options
 from maintenance.table.table import Table, new_commit_user
@@ -71,10 +72,16 @@ class PurgeFiles:
 
 
 def plan(_: Run, table: Table, request: PurgeFiles) -> Plan[PurgeFiles, PurgeFilesReport]:
-    """What the table has."""
+    """What the table has, if all of it can go."""
     table_options.check_keepable(table.options, table.identifier)
     main = table.on_branch(MAIN_BRANCH)
+    if table.branch != MAIN_BRANCH:
+        problem = f"the whole table is purged, and branch '{table.branch}' is named"
+        fix = f"Call it for the table {main.identifier}, or delete the branch with delete_branch."
+        raise OptionError(problem, table.identifier, fix)
     report = _going(main)
+    for branch in report.branches:
+        check_not_read(main, branch)
     lines = [] if report.is_empty else [*report.lines()]
     groups = [PlannedGroup(line, (), 0, 0, "everything goes") for line in lines]
     return Plan(request, report, lambda: groups, main)
@@ -152,6 +159,7 @@ purge_files = OPERATION.function(
 
     Files that only branches used become orphan files. The young ones stay until the next removal of orphan files.
 
-    Raises: errors of the steps. After an error, call it again to purge the rest.
+    Raises: OptionError: of a branch, or reads of the table look at one: nothing is deleted then; errors of the steps.
+        After these, call it again to purge the rest.
     """
 )
