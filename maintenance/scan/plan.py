@@ -105,7 +105,7 @@ def _entries(
     Where each file stands for itself, those that statistics rule out are not among them: a table may have millions.
     """
     if predicate is None or source.schema.primary_keys or source.model.evolves or source.model.has_deletion_vectors:
-        found = _since(live_entries(source, snapshot, predicate), files_since)
+        found = since(live_entries(source, snapshot, predicate), files_since)
         return found, len(found)
     found, live = [], 0
     for columns in source.manifests.live_columns(snapshot, *entry_filter(source, predicate)):
@@ -117,13 +117,14 @@ def _entries(
                 may_match_columns(columns, pruning.predicate, source.schema, pruning.schemas)
             ).select()
         else:
-            part = _since(columns.select(), files_since)
+            part = since(columns.select(), files_since)
             live += len(part)
         found += [entry for entry in part if pruning.keeps_values(entry.file)]
     return found, live
 
 
-def _since(entries: list[ManifestEntry], millis: int | None) -> list[ManifestEntry]:
+def since(entries: list[ManifestEntry], millis: int | None) -> list[ManifestEntry]:
+    """The files that were made at a moment or later, milliseconds since 1970-01-01 UTC; None = all."""
     return entries if millis is None else [entry for entry in entries if _made_since(entry, millis)]
 
 

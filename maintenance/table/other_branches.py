@@ -89,12 +89,14 @@ def _travelling(table: Handle, other: Handle) -> Handle:
 
 def _state_at(branch: TableHandle, moment: int) -> dict[str, str]:
     """The options that name a branch's state at a moment: its last snapshot until then, an expired one by a tag that
-    holds it; the first one where it is younger, as in Java.
+    holds it; the first one where it is younger, as in Java. None of a branch that nobody has written to.
     """
     snapshot = branch.history().at_or_before(moment)
     held = {name: tag.snapshot for name, tag in branch.tags.all().items() if tag.snapshot.time_millis <= moment}
     if snapshot is None and held:
         return {table_options.SCAN_TAG_NAME.key: max(held, key=lambda name: held[name].id)}
+    if snapshot is None and branch.latest_snapshot() is None:
+        return {}
     return {table_options.SCAN_SNAPSHOT_ID.key: str(1 if snapshot is None else snapshot.id)}
 
 

@@ -21,7 +21,7 @@ from maintenance.read.data_file import read_fields
 from maintenance.read.defaults import stored_predicate
 from maintenance.read.split_read import SplitRead
 from maintenance.scan.changes import plan_changes, plan_difference
-from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan
+from maintenance.scan.plan import ScanPlan, ScanSource, live_entries, plan_scan, since
 from maintenance.scan.split import Split
 from maintenance.scan.startup import Latest, startup_of
 from maintenance.scan.target import Difference, FullState, RecordChanges, ScanTarget
@@ -231,4 +231,4 @@ def _partitions(seen: TableHandle, target: ScanTarget, predicate: Predicate | No
         return frozenset()
     over = None if predicate is None else restrict(predicate, seen.schema.partition_keys)
     entries = live_entries(seen.scan_source(), target.snapshot, over)
-    return frozenset(entry.partition for entry in entries)
+    return frozenset(entry.partition for entry in since(entries, target.files_since))

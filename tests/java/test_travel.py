@@ -20,6 +20,7 @@ from maintenance.operations.refs.rollback_to import rollback_to
 from maintenance.operations.refs.rollback_to_as_latest import rollback_to_as_latest
 from tests.java.process import JavaProcess
 from tests.java.samples import Row, arrow_of, comparable, rows_in, table_of
+from tests.tables import live
 
 COLUMNS = (("p", "STRING NOT NULL"), ("id", "BIGINT NOT NULL"), ("v", "STRING"), ("n", "DOUBLE"))
 START = 1_700_000_000_000
@@ -239,6 +240,35 @@ def test_a_fallback_branch_gives_the_same_rows(java: JavaProcess, tmp_path: Path
         wanted = comparable(java.rows(warehouse, "db.t", options))
         assert comparable(ours(warehouse, "db.t", options)) == wanted
     assert len(java.rows(warehouse, "db.t")) == 3
+
+
+@pytest.mark.parametrize("option", ["scan.fallback-branch", "scan.primary-branch"])
+def test_files_are_listed_where_a_read_finds_them(java: JavaProcess, tmp_path: Path, option: str) -> None:
+    """Those of the other branch, too; Java leaves out partitions that only a primary branch has.
+
+    With a moment, recent files alone decide which branch has a partition.
+    """
+    warehouse, catalog, kind = str(tmp_path), open_catalog({"warehouse": str(tmp_path)}), KINDS["keyed, partitioned"]
+    java.create_table(warehouse, "db.t", COLUMNS, kind.keys, kind.options)
+    table = table_of(warehouse)
+    table.write_arrow(arrow_of([("x", 1, "main", 1.0), ("y", 2, "main", 1.0)], COLUMNS))
+    create_tag(table, "one")
+    create_branch(table, "b")
+    catalog.alter_table("db.t", [SetOption(option, "b")])
+    assert ours(warehouse, "db.t", {"scan.tag-name": "one"}) == java.rows(warehouse, "db.t", {"scan.tag-name": "one"})
+    for partition, identifier in (("x", "db.t$branch_b"), ("z", "db.t$branch_b"), ("w", "db.t")):
+        java.write(warehouse, identifier, [(partition, 3, "later", 1.0)])
+    first = min(entry.file.creation_time or 0 for entry in live(table))
+    since = {"scan.file-creation-time-millis": str(first + 1)}
+    for options in ({}, since):
+        wanted = comparable(java.rows(warehouse, "db.t", options))
+        assert comparable(ours(warehouse, "db.t", options)) == wanted, options
+    for identifier in ("db.t$files", "db.t$file_key_ranges"):
+        listed = {row[0]: row[:8] for row in ours(warehouse, identifier, {})}
+        assert set(listed) == {f"{{{name}}}" for name in "wxyz"}
+        by_java = {row[0]: row[:8] for row in java.rows(warehouse, identifier)}
+        assert by_java == {name: listed[name] for name in by_java}
+        assert set(listed) - set(by_java) <= ({"{z}"} if option == "scan.primary-branch" else set())
 
 
 def test_java_reads_and_expires_what_was_rolled_back_by_a_commit(java: JavaProcess, tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ import pyarrow as pa
 from maintenance.errors import DataError, UnsupportedError
 from maintenance.format.metadata.column_stats import is_empty, stats_values
 from maintenance.format.metadata.data_file import DataFileMeta, FileSource, written_fields
+from maintenance.format.metadata.manifest import ManifestEntry
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.format.rows.system_fields import SYSTEM_FIELDS
 from maintenance.metadata.zone import local_zone
+from maintenance.table.other_branches import branches_of
 from maintenance.table.partitions import entries_in_buckets
 from maintenance.table.system.system_table import LOCAL_TIMESTAMP, SystemTable, required
 from maintenance.table.system.text import braces, brackets, internal_text, named
@@ -20,12 +22,21 @@ from maintenance.types.values import Value, arrow_of_values, values_of_arrow
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
-    travelled, snapshot = table.travelled()
-    if snapshot is None:
-        return []
+    """The files that a read sees: those of another branch, too, in the partitions that are read from there."""
+    rows: list[tuple[object, ...]] = []
+    known: set[bytes] = set()
+    for side in branches_of(table) or (table,):
+        entries = [entry for entry in entries_in_buckets(side, side.travelled()[1]) if entry.partition not in known]
+        known |= {entry.partition for entry in entries}
+        rows += _rows_of(side, entries)
+    return rows
+
+
+def _rows_of(table: Table, entries: Sequence[ManifestEntry]) -> list[tuple[object, ...]]:
+    travelled, _ = table.travelled()
     schemas: dict[int, TableSchema] = {}
     rows: list[tuple[object, ...]] = []
-    for entry in entries_in_buckets(table, snapshot):
+    for entry in entries:
         file = entry.file
         if file.schema_id not in schemas:
             schemas[file.schema_id] = table.schemas.get(file.schema_id)
