@@ -244,7 +244,7 @@ def test_a_fallback_branch_gives_the_same_rows(java: JavaProcess, tmp_path: Path
 
 @pytest.mark.parametrize("option", ["scan.fallback-branch", "scan.primary-branch"])
 def test_files_are_listed_where_a_read_finds_them(java: JavaProcess, tmp_path: Path, option: str) -> None:
-    """Those of the other branch, too; Java leaves out partitions that only a primary branch has.
+    """Those of the other branch, too; partitions that only it has are left out.
 
     With a moment, recent files alone decide which branch has a partition.
     """
@@ -264,11 +264,9 @@ def test_files_are_listed_where_a_read_finds_them(java: JavaProcess, tmp_path: P
         wanted = comparable(java.rows(warehouse, "db.t", options))
         assert comparable(ours(warehouse, "db.t", options)) == wanted, options
     for identifier in ("db.t$files", "db.t$file_key_ranges"):
-        listed = {row[0]: row[:8] for row in ours(warehouse, identifier, {})}
-        assert set(listed) == {f"{{{name}}}" for name in "wxyz"}
-        by_java = {row[0]: row[:8] for row in java.rows(warehouse, identifier)}
-        assert by_java == {name: listed[name] for name in by_java}
-        assert set(listed) - set(by_java) <= ({"{z}"} if option == "scan.primary-branch" else set())
+        listed = sorted(row[:8] for row in ours(warehouse, identifier, {}))
+        assert [row[0] for row in listed] == ["{w}", "{x}", "{y}"]
+        assert listed == sorted(row[:8] for row in java.rows(warehouse, identifier))
 
 
 def test_java_reads_and_expires_what_was_rolled_back_by_a_commit(java: JavaProcess, tmp_path: Path) -> None:

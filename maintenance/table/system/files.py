@@ -22,12 +22,19 @@ from maintenance.types.values import Value, arrow_of_values, values_of_arrow
 
 
 def _rows(table: Table) -> list[tuple[object, ...]]:
-    """The files that a read sees: those of another branch, too, in the partitions that are read from there."""
+    """The files that a read finds in the table's partitions, those of another branch, too, if it reads them there.
+
+    As in Paimon, partitions that only the other branch has are left out.
+    """
+    own = entries_in_buckets(table, table.travelled()[1])
+    sides = branches_of(table)
+    if sides is None:
+        return _rows_of(table, own)
     rows: list[tuple[object, ...]] = []
-    known: set[bytes] = set()
-    for side in branches_of(table) or (table,):
-        entries = [entry for entry in entries_in_buckets(side, side.travelled()[1]) if entry.partition not in known]
-        known |= {entry.partition for entry in entries}
+    left = {entry.partition for entry in own}
+    for side in sides:
+        entries = [entry for entry in entries_in_buckets(side, side.travelled()[1]) if entry.partition in left]
+        left -= {entry.partition for entry in entries}
         rows += _rows_of(side, entries)
     return rows
 
