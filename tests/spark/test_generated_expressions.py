@@ -295,6 +295,15 @@ MENDED = (
     *(Expression("aggregate", text) for text in ("max(a)", "min(r)", "max_by(id, a)", "min_by(s, r)", "max(array(r))")),
     Expression("query", "SELECT id AS w FROM samples ORDER BY r, id LIMIT 3"),
     *(
+        Expression(
+            "query",
+            f"SELECT q.w FROM (SELECT {star}.* FROM (SELECT id, s, i32 FROM samples) AS p"
+            f" {side} JOIN (SELECT id + 1 AS id, i64, i32 FROM samples) AS n USING (i32, id)) AS q(w, z, y)",
+        )
+        for side in ("", "LEFT", "RIGHT", "FULL")
+        for star in ("p", "n")
+    ),
+    *(
         Expression("function", text)
         for text in (
             "sort_array(array(r, named_struct('p', NULL, 'q', 'z')))",
@@ -630,14 +639,22 @@ _CHANGES: Mapping[str, Sequence[str]] = {
     "UTC": (
         "convert_timezone('Australia/Lord_Howe', 'UTC', TIMESTAMP_NTZ'2024-04-07 01:45:00')",
         "to_utc_timestamp(TIMESTAMP'2024-04-07 01:45:00', 'Australia/Lord_Howe')",
+        "TIMESTAMP'2024-11-03 00:30:00 America/Havana'", "TIMESTAMP'2024-10-27 02:30:00 CET'",
+        "CAST(concat('2024-11-03 00:30:00 America/Havana', left(c, 0)) AS TIMESTAMP)",
+        "TRY_CAST(concat('2024-11-03 00:30:00 America/Nowhere', left(c, 0)) AS TIMESTAMP)",
     ),
     "America/Sao_Paulo": (
         "date_format(DATE'2018-11-04', 'yyyy-MM-dd HH:mm XXX')",
+        "try_make_timestamp(2024, 2, i8, 1, 0, 0)", "try_make_timestamp(2024, i8, 1, 1, 0, 0, 'Europe/Paris')",
+        "CAST(CAST(concat('2018-02-17 23:30:00', left(c, 0)) AS TIMESTAMP) AS STRING)",
     ),
     "America/Havana": (
         "date_trunc('DAY', TIMESTAMP'2024-11-03 00:30:00')",
         "months_between(TIMESTAMP'2024-11-03 00:30:00', TIMESTAMP'2024-10-02 10:00:00')",
         "sequence(TIMESTAMP'2024-10-03', TIMESTAMP'2025-01-05', INTERVAL 1 MONTH)",
+        "sequence(DATE'2024-03-10', DATE'2024-08-10', INTERVAL 1 MONTH)",
+        "sequence(DATE'2023-12-03', DATE'2024-11-03', INTERVAL 11 MONTH)",
+        "sequence(DATE'2024-06-10', DATE'2024-03-10', INTERVAL '-1' MONTH)",
     ),
 }  # fmt: skip
 

@@ -143,6 +143,14 @@ MACROS = (
         " || CASE WHEN has_zone AND paimon_moment_part(t, 8) <> ''"
         " THEN paimon_moment_zone(trim(paimon_moment_part(t, 8))) ELSE '' END"
     ),
+    # Of a time that the clock of a named zone shows twice, the first one: `t` ends in the name.
+    "paimon_region(t) AS regexp_extract(t, ' ([A-Za-z]+(/[A-Za-z0-9_+-]+)*)$', 1)",
+    "paimon_is_region(z) AS z <> '' AND TRY_CAST('2000-01-01 00:00:00 ' || z AS TIMESTAMPTZ) IS NOT NULL",
+    (
+        "paimon_first_there(t) AS list_transform([t], lambda _t: CASE WHEN paimon_is_region(paimon_region(_t))"
+        " AND NOT contains(_t, '(BC)') THEN CAST(timezone('UTC', paimon_at(paimon_region(_t),"
+        " TRY_CAST(regexp_replace(_t, ' [^ ]*$', '') AS TIMESTAMP))) AS VARCHAR) || '+00:00' ELSE _t END)[1]"
+    ),
     # As Flink has the parts of a time: of its milliseconds, cut off towards 1970.
     "paimon_millis(x) AS (epoch_us(x) - ((epoch_us(x) % 1000) + 1000) % 1000) // 1000",
     "paimon_flink_day(x) AS CAST('1970-01-01' AS DATE) + CAST(paimon_millis(x) // 86400000 AS INTEGER)",

@@ -6,8 +6,9 @@ from maintenance.sql.expressions import kinds
 from maintenance.sql.expressions.conversions import cast_node
 from maintenance.sql.expressions.entries import Call, Typed
 from maintenance.sql.expressions.kinds import MICROS, MONTHS
-from maintenance.sql.expressions.stamps import beside, narrow
+from maintenance.sql.expressions.stamps import beside, local_instant, narrow
 from maintenance.sql.expressions.templates import filled
+from maintenance.sql.zones import has_changes
 
 _DAY = 86_400_000_000
 _AFTER = {
@@ -35,6 +36,10 @@ def moments(call: Call) -> exp.Expr:
     start, end = (call.typing.in_type(narrow(value), kind) for value in call.arguments[:2])
     given = call.arguments[2:]
     by = given[0].kind if given else MICROS
+    is_of_days = kind == kinds.DATE and by == MONTHS and has_changes(call.typing.zone)
+    if is_of_days:
+        # To Spark these are instants: a day whose first hour the clock skips begins later than that of the end.
+        start, end, kind = local_instant(start), local_instant(end), kinds.LTZ
     step = _step(given[0]) if given else filled(f"CASE WHEN a <= b THEN {_DAY} ELSE -{_DAY} END",
                                                 {"a": start.copy(), "b": end.copy()})  # fmt: skip
     if kind == kinds.DATE and by == MICROS and given:
@@ -45,7 +50,8 @@ def moments(call: Call) -> exp.Expr:
     if kind == kinds.LTZ and by == MONTHS:
         after = beside(start, after, call.typing.zone)
     count = filled(_COUNT[by], {name: part.copy() for name, part in parts.items()})
-    return filled(_LISTED, {**{name: part.copy() for name, part in parts.items()}, "t": after, "n": count})
+    listed = filled(_LISTED, {**{name: part.copy() for name, part in parts.items()}, "t": after, "n": count})
+    return filled("list_transform(l, lambda _d: CAST(_d AS DATE))", {"l": listed}) if is_of_days else listed
 
 
 def _step(interval: Typed) -> exp.Expr:

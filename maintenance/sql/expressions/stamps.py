@@ -26,6 +26,10 @@ _NAMES = {"TIMESTAMP": exp.DType.TIMESTAMPNTZ, "TIMESTAMP_LTZ": exp.DType.TIMEST
 _PLAIN = re.compile(r"\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?)?", re.ASCII)
 _ZONED = re.compile(r":\d{2}(\.\d+)?(Z|[+-]\d{2}(:?\d{2})?)$", re.ASCII)
 _SHORT = re.compile(r"(\d{4})(-\d{1,2})?")
+_FIRST = (
+    "CASE WHEN regexp_matches({t}, '[0-9]([+-][0-9:]+| .*[A-Za-z].*)$') THEN {cast}({t} AS TIMESTAMPTZ)"
+    " ELSE paimon_first({cast}({t} AS TIMESTAMPTZ)) END"
+)
 
 
 _FLINK_MOMENT = (
@@ -62,8 +66,12 @@ def with_earlier(tree: exp.Expr, zone: str) -> None:
             continue
         first: exp.Expr = exp.Anonymous(this="paimon_first", expressions=[node.copy()])
         if node.meta[LOCAL] is None:
-            parts = {"f": first, "a": node.copy(), "t": exp.cast(node.this.copy(), exp.DType.TEXT)}
-            first = filled("CASE WHEN regexp_matches(t, '[0-9]([+-][0-9:]+| .*[A-Za-z].*)$') THEN a ELSE f END", parts)
+            cast = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+            # A text that is no literal is long: it stands in the query once.
+            is_short = isinstance(node.this, exp.Literal)
+            template = _FIRST.format(t="t" if is_short else "_t", cast=cast)
+            template = template if is_short else f"list_transform([t], lambda _t: {template})[1]"
+            first = filled(template, {"t": node.this.copy()})
         node.replace(first)
 
 
@@ -209,9 +217,10 @@ def _moment(node: exp.Expr, to: DataType) -> exp.Expr:
     is_instant = to.root == "TIMESTAMP_LTZ"
     today = " WHEN paimon_is_clock(t) THEN concat(CAST(now() AS DATE), ' ', ltrim(t, 'T'))" if is_instant else ""
     wrong = "error(concat('Could not convert string ''', t, ''' to TIMESTAMP'))"
+    moment = "paimon_first_there(paimon_moment(t, TRUE))" if is_instant else "paimon_moment(t, FALSE)"
     template = (
         "CASE WHEN paimon_is_plain_moment(t) THEN t"
-        f" WHEN paimon_is_moment(t) THEN paimon_moment(t, {is_instant}){today} WHEN t IS NOT NULL THEN {wrong} END"
+        f" WHEN paimon_is_moment(t) THEN {moment}{today} WHEN t IS NOT NULL THEN {wrong} END"
     )
     return filled(template, {"t": filled("paimon_trimmed(a)", {"a": node})})
 

@@ -53,10 +53,11 @@ def _of_parts(call: Call) -> exp.Expr:
     late = "NULL" if is_try else "error('hours are from 0 to 23')"
     hour = f"CASE WHEN d = 24 AND {known} THEN {late} ELSE d END"  # which DuckDB takes for the next day's first
     made = filled(f"make_timestamp(a, b, c, {hour}, e, {seconds})", dict(zip("abcdef", parts, strict=False)))
+    # DuckDB computes what is repeated before the rest, and so outside of a TRY around it.
+    made = filled("TRY(t)", {"t": made}) if is_try else made
     if len(parts) > _LENGTH:
         made = filled("paimon_at(z, t)", {"z": _zone(call, call.arguments[_LENGTH]), "t": made})
-    made = local_instant(made) if call.kind == LTZ and len(parts) == _LENGTH else cast_node(made, call.kind)
-    return filled("TRY(t)", {"t": made}) if is_try else made
+    return local_instant(made) if call.kind == LTZ and len(parts) == _LENGTH else cast_node(made, call.kind)
 
 
 def _tried_kind(call: Call) -> DataType:
