@@ -266,7 +266,10 @@ class Queries:
         if row is not None:
             return self._fields(output, row, scope)
         if isinstance(output, exp.Star) and scope.hides:
-            return self._spread(output, scope)
+            return self._spread(output, scope.shown, scope)
+        if isinstance(star, exp.Star) and scope.hides and not self.typing.is_flink:
+            # Source: Spark's `UnresolvedStar`.
+            return self._spread(star, [each for each in (*scope.hidden, *scope.shown) if _is_of(each, output)], scope)
         if isinstance(star, exp.Star):
             declared = [(name, scope.declared_of([*([output.table] if isinstance(output, exp.Column) else []), name]))
                         for name, _ in self._starred(output, star, scope)]  # fmt: skip
@@ -292,12 +295,10 @@ class Queries:
         own = value.declared if self.typing.is_flink or isinstance(inner, exp.Column) else None
         return [(made, [(name, value.kind)], [(name, own)])]
 
-    def _spread(self, star: exp.Star, scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
+    def _spread(self, star: exp.Star, shown: Sequence[Shown], scope: Scope) -> list[tuple[exp.Expr, Columns, Declared]]:
         """The columns that a star stands for, one by one."""
         left_out = _left_out(star)
-        found = [
-            (name, self.typing.value(one.copy(), scope)) for name, one in scope.shown if name.lower() not in left_out
-        ]
+        found = [(name, self.typing.value(one.copy(), scope)) for name, one in shown if name.lower() not in left_out]
         return [
             (exp.alias_(one.node, name, quoted=True), [(name, one.kind)], [(name, one.declared)]) for name, one in found
         ]
@@ -401,6 +402,8 @@ class Queries:
             for name, _ in before
             if name.lower() == named in right
         ]
+        hidden = {"RIGHT": (left,), "FULL": (left, right)}.get(side, () if is_filter else (right,))
+        scope.hidden = [*((name, columns[name]) for columns in hidden for name in names), *scope.hidden]
         rest = [*before, *([] if is_filter else own)]
         return [*keys, *(column for column in rest if column[0].lower() not in names)]
 
@@ -782,6 +785,12 @@ def _shown_of(scope: Scope, known: Set[str]) -> list[Shown]:
         if source not in known
         for name, _ in columns
     ]
+
+
+def _is_of(shown: Shown, star: exp.Expr) -> bool:
+    """Whether a column is of the table in front of a star."""
+    column = shown[1]
+    return isinstance(column, exp.Column) and column.table.lower() == star.text("table").lower()
 
 
 def _of_either(left: exp.Expr, right: exp.Expr, side: str) -> exp.Expr:

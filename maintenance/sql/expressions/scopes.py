@@ -26,7 +26,7 @@ class Scope:
         outputs: of the query itself, which its other clauses may name.
         names: the arguments of a lambda, with what DuckDB is told instead.
         shown: the names and columns that a star stands for; `hides`: these are not all columns of all sources, or
-            in another order.
+            in another order; `hidden`: those that it leaves out, and stars of their tables do not.
         tables: queries of WITH, by name in lower case; `declared_tables`: their columns as far as they are declared.
     """
 
@@ -40,6 +40,7 @@ class Scope:
     windows: dict[str, exp.Expr] = field(default_factory=dict)
     shown: "Sequence[Shown]" = ()
     hides: bool = False
+    hidden: "Sequence[Shown]" = ()
 
     def find(self, names: Sequence[str]) -> "tuple[DataType, Sequence[str]] | None":
         """The type of a column, and the names behind it, which are fields of a row; None if there is none."""

@@ -28,10 +28,17 @@ def name_outputs(tree: exp.Expr, types: Mapping[str, DataType], *, is_flink: boo
         plain = output.unnest()
         is_computed = not isinstance(plain, exp.Alias | exp.Aliases | exp.Column | exp.Star | exp.Dot)
         if not is_flink and isinstance(plain, exp.Dot):
-            is_computed = not isinstance(plain.expression, exp.Star) and plain.find(exp.Bracket) is not None
+            is_computed = not isinstance(plain.expression, exp.Star) and not isinstance(_before(plain), exp.Column)
         if is_computed and not name_of(plain):
             name = f"EXPR${number}" if is_flink else names.of_output(plain)
             output.replace(exp.alias_(output.copy(), name, quoted=True))
+
+
+def _before(field: exp.Expr) -> exp.Expr:
+    """What a field is of, or a field of that."""
+    while isinstance(field, exp.Dot):
+        field = field.this.unnest()
+    return field
 
 
 _SIGNS: Mapping[type, str] = {

@@ -88,6 +88,8 @@ def test_the_names_of_outputs(tmp_path: Path, dialect: str, names: list[str]) ->
         ("upper(t.s.z)", "upper(s.z)"),
         ("l[0].x", "l[0].x"),
         ("m['k']", "m[k]"),
+        ("named_struct('x', a).x", "named_struct(x, a).x"),
+        ("(s).x", "x"),
         ("CAST(a AS STRING)", "a"),
         ("upper(string(a))", "upper(a)"),
         ("s.z NOT LIKE 'a%'", "(NOT s.z LIKE a%)"),

@@ -64,6 +64,8 @@ SPARK: dict[str, list[Line]] = {
         ("INSERT INTO w VALUES (1, 7)", None),
         ("SELECT * FROM l JOIN r USING (id)", [(1, "a", 10)]),
         ("SELECT * FROM l NATURAL JOIN r JOIN w USING (id)", [(1, "a", 10, 7)]),
+        ("SELECT l.*, v FROM l JOIN r USING (id)", [(1, "a", 10)]),
+        ("SELECT r.*, l.* EXCEPT (id) FROM l FULL JOIN r USING (id) WHERE v = 40", [(4, 40, None)]),
         ("SELECT * FROM l RIGHT JOIN r USING (id) ORDER BY v", [(1, "a", 10), (4, None, 40)]),
         ("SELECT * FROM l FULL JOIN r USING (id) ORDER BY id", [(1, "a", 10), (2, "b", None), (4, None, 40)]),
         ("SELECT * FROM l JOIN r USING (id) UNION ALL SELECT 5, 'z', 50", [(1, "a", 10), (5, "z", 50)]),
