@@ -208,6 +208,9 @@ def _date_truncated(call: Call) -> exp.Expr:
     step = _CLOCK_STEPS.get(unit)
     if step is None:
         begun = cast_node(filled(f"date_trunc('{unit}', a)", {"a": value.node}), call.kind)
+        if unit == "day":
+            # A midnight that the clock shows twice is as far from UTC as the time; that of longer units is the first.
+            return beside(value.node, begun, call.typing.zone)
         is_by_zone = unit != "microsecond" and has_changes(call.typing.zone)
         return filled("paimon_first(a)", {"a": begun}) if is_by_zone else begun
     # DuckDB gives the second of the two hours that the clock shows when it is put back.
