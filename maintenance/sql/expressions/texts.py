@@ -9,8 +9,8 @@ from maintenance.sql.expressions import refusals
 from maintenance.sql.expressions.conversions import JAVA_NUMBER, Wanted, cast_node, converted
 from maintenance.sql.expressions.entries import BOTH, FLINK, SPARK, Call, Entry, Typed, entry
 from maintenance.sql.expressions.java_patterns import translate_pattern
-from maintenance.sql.expressions.kinds import NULL, STRING, array, is_integer, is_time, widest
-from maintenance.sql.expressions.stamps import narrow
+from maintenance.sql.expressions.kinds import NULL, STRING, array, is_integer, widest
+from maintenance.sql.expressions.printed import printed
 from maintenance.sql.expressions.templates import filled, made
 from maintenance.sql.expressions.zeros import is_constant
 from maintenance.types.data_type import DataType
@@ -361,40 +361,6 @@ def _decoded(call: Call) -> exp.Expr:
     return chosen.else_(nodes[-1]) if len(nodes) > len(keys) else chosen
 
 
-def _printed(call: Call) -> exp.Expr:
-    """A format with plain %s and %d."""
-    text = call.arguments[0].text
-    if text is None or re.search(r"%(?![sd%])", text):
-        raise refusals.unsupported(call.typing.source, call.written, "a format with other places than %s and %d")
-    pieces = re.split(r"(%[sd%])", text)
-    given = iter(call.arguments[1:])
-    parts: list[exp.Expr] = []
-    for piece in pieces:
-        if piece in ("%s", "%d"):
-            value = next(given, None)
-            is_none = value is None or value.kind.is_bytes or (piece == "%d" and not _is_counted(value.kind))
-            node = None if value is None or is_none else _printed_value(value, call)
-            if node is None:
-                raise refusals.no_such_types(call.typing.source, call.written, call.name, call.kinds)
-            parts.append(filled("COALESCE(a, 'null')", {"a": node}))
-        elif piece:
-            parts.append(exp.Literal.string("%" if piece == "%%" else piece))
-    return exp.Anonymous(this="concat", expressions=parts or [exp.Literal.string("")])
-
-
-def _is_counted(kind: DataType) -> bool:
-    """Whether Java prints it by %d: what Spark has as an integer."""
-    return is_integer(kind) or is_time(kind) or kind == NULL
-
-
-def _printed_value(value: Typed, call: Call) -> exp.Expr | None:
-    """A value as Java prints what Spark has of it: of times that is how many days or microseconds have gone by."""
-    if not is_time(value.kind):
-        return converted(value, Wanted(STRING, call.is_flink))
-    template = "a - DATE '1970-01-01'" if value.kind.root == "DATE" else "epoch_us(a)"
-    return cast_node(filled(template, {"a": narrow(value).node}), STRING)
-
-
 def _shown_number(call: Call) -> exp.Expr:
     """A number with commas, rounded to the even digit; a decimal or an integer exactly."""
     from maintenance.sql.expressions.kinds import MOST_DIGITS, digits
@@ -602,7 +568,7 @@ ENTRIES: Sequence[Entry] = (
     entry("find_in_set", "STRING, STRING", "INT",
           "CASE WHEN a IS NULL OR b IS NULL THEN NULL WHEN contains(a, ',') THEN 0"
           " ELSE COALESCE(CAST(list_position(string_split(b, ','), a) AS INTEGER), 0) END", SPARK),
-    entry("printf format_string", "STRING, ANY...?", "STRING", _printed, SPARK),
+    entry("printf format_string", "STRING, ANY...?", "STRING", printed, SPARK),
     entry("uuid", "", "STRING", "CAST(uuid() AS VARCHAR)"),
     entry("format_number", "NUMBER, INT", "STRING", _shown_number, SPARK),
     entry("parse_url", "STRING, 'STRING', 'STRING'?", "STRING", _url_part),
