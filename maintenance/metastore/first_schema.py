@@ -33,6 +33,9 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
     if branch != MAIN_BRANCH:
         fix = "Create the table without 'branch', and the branch with CALL sys.create_branch."
         raise OptionError(f"'branch' = '{branch}': a new table has no branch", str(name), fix)
+    if table_options.AUTO_CREATE.of(options):
+        fix = "Leave it out, as Paimon asks, too."
+        raise OptionError("'auto-create' = 'true': a catalog makes no table by itself", str(name), fix)
     where, now = str(name), time.time_ns() // 1_000_000
     if kind in (object_table.TYPE, format_table.TYPE):
         of_kind = (table_options.TYPE.key, table_options.FILE_FORMAT.key)

@@ -3,7 +3,7 @@
 Source: Java `Identifier`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from maintenance.errors import SchemaError
 from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH
@@ -17,8 +17,12 @@ SYS = "sys"
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """A parsed name. `branch`: ``main`` unless given; `system_table`: None for the table itself.
+    """A parsed name.
 
+    Attributes:
+        branch: ``main`` unless given.
+        system_table: None for the table itself.
+        is_plain: neither a branch, be it ``main``, nor a system table is named.
     Raises: SchemaError: a part of it would lead to another folder.
     """
 
@@ -26,6 +30,7 @@ class Identifier:
     table: str
     branch: str = MAIN_BRANCH
     system_table: str | None = None
+    is_plain: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         where = f"table {self}"
@@ -40,14 +45,14 @@ class Identifier:
         table, *parts = object_name.split("$")
         if not dot or not database or not table or len(parts) > 2:
             raise _invalid(text)
-        branch, system = MAIN_BRANCH, None
+        branch, system, is_plain = MAIN_BRANCH, None, not parts
         if parts and parts[0].startswith(BRANCH_PREFIX):
             branch = parts.pop(0).removeprefix(BRANCH_PREFIX)
         if parts:
             system = parts.pop(0).lower()
         if parts or not branch or system == "":
             raise _invalid(text)
-        return cls(database, table, branch, system)
+        return cls(database, table, branch, system, is_plain)
 
     def __str__(self) -> str:
         branch = "" if self.branch == MAIN_BRANCH else f"${BRANCH_PREFIX}{self.branch}"

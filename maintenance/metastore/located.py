@@ -331,7 +331,7 @@ class LocatedCatalog(ABC):
     def _plain(self, identifier: str) -> Identifier:
         """The name of a table itself. Raises: SchemaError: of a branch, a system table or in `sys`."""
         name = Identifier.parse(identifier)
-        if name.branch != "main" or name.system_table is not None or name.database == SYS:
+        if not name.is_plain or name.database == SYS:
             raise SchemaError(f"'{identifier}' is not a table of its own", self.warehouse, "Name the table itself.")
         return name
 

@@ -48,6 +48,7 @@ from maintenance.operations.plan_store import (
 )
 from maintenance.operations.progress import Progress
 from maintenance.spark.sharing import SparkSource
+from maintenance.table.folder_table import FolderTable
 from maintenance.table.partitions import named_partitions
 from maintenance.table.table import Table
 
@@ -459,6 +460,8 @@ class Operation(Generic[Request, P, Report]):
 
         def called(*, request: Request, **given: Any) -> Report:
             at = [given.pop(name) for name in place]
+            if place == ("table",):
+                _check_whole(at[0])
             run = Run.of(**{name: given.pop(name) for name in signature(Run.of).parameters if name in given})
             return self.run(run, Warehouse(*at) if self.of_warehouse else at[0], request, **given)
 
@@ -580,3 +583,11 @@ def operation(name: str) -> Operation[Any, Any, Any]:
     """The operation of a name. Raises: KeyError: there is none."""
     found: Operation[Any, Any, Any] = import_module(operation_modules()[name].module).OPERATION
     return found
+
+
+def _check_whole(table: object) -> None:
+    """Raises: OptionError: an operation is asked for a system table or another view of a table."""
+    if not isinstance(table, Table | FolderTable):
+        name = str(getattr(table, "identifier", table))
+        fix = "Name the table itself, without '$' and what follows."
+        raise OptionError(f"'{name}' is not a table with files of its own", name, fix)

@@ -127,7 +127,6 @@ HARMLESS: tuple[Option[Any], ...] = (
     ),
     *_because(
         "How Flink's jobs share, shuffle, name and buffer their work; no other engine reads it.",
-        Option("auto-create", boolean, False),
         Option("changelog.precommit-compact.buffer-size", memory_size, 128 << 20),
         Option("changelog.precommit-compact.thread-num", integer, None),
         Option("compaction.bucket-distribution-strategy", one_of("linear", "size-aware-batch"), "linear"),

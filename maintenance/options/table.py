@@ -120,6 +120,7 @@ POSTPONE_DEFAULT_BUCKET_NUM: Option[int | None] = Option("postpone.default-bucke
 POSTPONE_TARGET_ROW_NUM_PER_BUCKET: Option[int | None] = Option("postpone.target-row-num-per-bucket", positive, None)
 POSTPONE_TARGET_SIZE_PER_BUCKET = Option("postpone.target-size-per-bucket", memory_size, 1 << 30)
 BRANCH = Option("branch", string, "main")
+AUTO_CREATE = Option("auto-create", boolean, False)
 PRIMARY_KEY_NULLABLE = Option("primary-key.nullable", boolean, False)
 MERGE_ENGINE = Option(
     "merge-engine", one_of("deduplicate", "partial-update", "aggregation", "first-row"), "deduplicate"

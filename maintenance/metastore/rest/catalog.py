@@ -17,7 +17,6 @@ from maintenance.errors import (
 )
 from maintenance.format.metadata.schema import TableSchema
 from maintenance.fs.file_io import FileIO
-from maintenance.metadata.branch_root import MAIN_BRANCH
 from maintenance.metastore import partitions
 from maintenance.metastore.database import LOCATION, Database
 from maintenance.metastore.first_schema import first_schema
@@ -379,7 +378,7 @@ class RestCatalog:
 
     def _plain(self, identifier: str) -> Identifier:
         name = Identifier.parse(identifier)
-        if name.branch != MAIN_BRANCH or name.system_table is not None:
+        if not name.is_plain:
             raise SchemaError(f"'{identifier}' is not a table of its own", self.server.uri, "Name the table itself.")
         return name
 

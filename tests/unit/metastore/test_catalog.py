@@ -1,6 +1,7 @@
 """What every catalog must do, on each kind of storage."""
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,8 +150,20 @@ def test_a_table_reads_what_was_written(with_table: Catalog) -> None:
     assert state(table_of(with_table)) == {1: "b", 2: "c"}
 
 
+def test_no_new_table_makes_itself(with_table: Catalog) -> None:
+    with pytest.raises(OptionError, match="'auto-create' = 'true'"):
+        with_table.create_table("db.u", replace(PLAIN, options={"auto-create": "true"}))
+    assert with_table.list_tables("db") == ["t"]
+
+
+def test_an_operation_takes_no_system_table(with_table: Catalog) -> None:
+    for name in ("db.t$snapshots", "db.t$audit_log"):
+        with pytest.raises(OptionError, match=r"is not a table with files of its own .* Name the table itself"):
+            create_tag(with_table.get_table(name), "a")  # type: ignore[arg-type]
+
+
 def test_system_tables_have_no_life_of_their_own(with_table: Catalog) -> None:
-    for name in ("db.t$snapshots", "db.t$branch_b"):
+    for name in ("db.t$snapshots", "db.t$branch_b", "db.t$branch_main"):
         with pytest.raises(SchemaError, match="not a table of its own"):
             with_table.create_table(name, PLAIN)
         with pytest.raises(SchemaError, match="not a table of its own"):
