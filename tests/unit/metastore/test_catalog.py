@@ -159,7 +159,7 @@ def test_no_new_table_makes_itself(with_table: Catalog) -> None:
 def test_an_operation_takes_no_system_table(with_table: Catalog) -> None:
     for name in ("db.t$snapshots", "db.t$audit_log"):
         with pytest.raises(OptionError, match=r"is not a table with files of its own .* Name the table itself"):
-            create_tag(with_table.get_table(name), "a")  # type: ignore[arg-type]
+            create_tag(with_table.get_table(name), "a")
 
 
 def test_system_tables_have_no_life_of_their_own(with_table: Catalog) -> None:
