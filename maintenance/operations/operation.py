@@ -50,6 +50,7 @@ from maintenance.operations.progress import Progress
 from maintenance.spark.sharing import SparkSource
 from maintenance.table.folder_table import FolderTable
 from maintenance.table.partitions import named_partitions
+from maintenance.table.system.handle import SystemTableHandle
 from maintenance.table.table import Table
 
 if TYPE_CHECKING:
@@ -587,7 +588,6 @@ def operation(name: str) -> Operation[Any, Any, Any]:
 
 def _check_whole(table: object) -> None:
     """Raises: OptionError: an operation is asked for a system table or another view of a table."""
-    if not isinstance(table, Table | FolderTable):
-        name = str(getattr(table, "identifier", table))
+    if isinstance(table, SystemTableHandle) and not isinstance(table, FolderTable):
         fix = "Name the table itself, without '$' and what follows."
-        raise OptionError(f"'{name}' is not a table with files of its own", name, fix)
+        raise OptionError(f"'{table.identifier}' is not a table with files of its own", table.identifier, fix)

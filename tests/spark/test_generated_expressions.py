@@ -461,6 +461,20 @@ MENDED = (
         )
     ),
     Expression("window", "max_by(s, b) OVER (ORDER BY id)"),
+    *(
+        Expression("query", text)
+        for text in (
+            "SELECT * FROM explode(array(1, 2)) ORDER BY col",
+            "SELECT * FROM explode(map('a', 1, 'b', 2)) AS e(k, v) WHERE v > 1",
+            "SELECT e.* FROM posexplode(array('a', 'b')) e ORDER BY pos",
+            "SELECT * FROM stack(2, 1, 'a', 2, 'b') AS e(n, c) ORDER BY n",
+            "SELECT * FROM inline(array(struct(1, 'a'), struct(2, 'b'))) ORDER BY col1",
+            "SELECT * FROM explode_outer(CAST(array() AS ARRAY<INT>))",
+            "SELECT id, col FROM samples JOIN explode(array(1, 2)) ON id = col ORDER BY id",
+            "SELECT sum(col) AS total FROM explode(sequence(1, 10)), range(2)",
+            "SELECT id FROM samples WHERE EXISTS (SELECT 1 FROM explode(array(2, 3)) e WHERE e.col = id) ORDER BY id",
+        )
+    ),
 )
 REFUSED = (
     "'1' + day", "day + NULL", "ts + i16", "day + i64", "md5(i8)", "sha2(i8, 256)", "crc32(i8)", "floor(f32, 1)",

@@ -489,6 +489,12 @@ class Queries:
                 alias.set("columns", [exp.to_identifier("id")])
             node.set("alias", alias)
             return [(alias.columns[0].name, kinds.BIGINT)]
+        if name_of(call) and not self.typing.is_flink:
+            rows = rows_of(self.typing, call, scope.around or Scope())
+            made = _selected(rows)
+            made.set("alias", node.args.get("alias"))
+            node.replace(made)
+            return [(column, value.kind) for column, value in rows]
         raise refusals.unknown_function(self.typing.source, call, name, [])
 
     def _lateral(self, node: exp.Lateral, scope: Scope) -> None:

@@ -41,6 +41,13 @@ SPARK: dict[str, list[Line]] = {
         ("CREATE TABLE c AS SELECT * FROM t LATERAL VIEW explode(a) AS x WHERE x > 7", None),
         ("SELECT id, x FROM c", [(1, 8)]),
     ],
+    "a function that gives rows stands in the place of a table": [
+        ("SELECT * FROM explode(array(1, 2))", [(1,), (2,)]),
+        ("SELECT k FROM posexplode(array('a', 'b')) AS e(p, k) WHERE p = 1", [("b",)]),
+        ("CREATE TABLE c AS SELECT e.* FROM stack(2, 1, 'a', 2, 'b') AS e(n, s)", None),
+        ("SELECT n, s, col FROM c JOIN explode(array(2, 3)) ON n = col", [(2, "b", 2)]),
+        ("SELECT * FROM explode(1)", "EXPLODE does not take (INT)"),
+    ],
     "a star stands for the fields of a row": [
         ("CREATE TABLE n (id INT, r STRUCT<x: INT, y: STRING, q: STRUCT<z: INT>>)", None),
         ("INSERT INTO n VALUES (1, struct(1, 'y', struct(5))), (2, NULL)", None),
