@@ -464,15 +464,15 @@ MENDED = (
     *(
         Expression("query", text)
         for text in (
-            "SELECT * FROM explode(array(1, 2)) ORDER BY col",
-            "SELECT * FROM explode(map('a', 1, 'b', 2)) AS e(k, v) WHERE v > 1",
-            "SELECT e.* FROM posexplode(array('a', 'b')) e ORDER BY pos",
-            "SELECT * FROM stack(2, 1, 'a', 2, 'b') AS e(n, c) ORDER BY n",
-            "SELECT * FROM inline(array(struct(1, 'a'), struct(2, 'b'))) ORDER BY col1",
-            "SELECT * FROM explode_outer(CAST(array() AS ARRAY<INT>))",
-            "SELECT id, col FROM samples JOIN explode(array(1, 2)) ON id = col ORDER BY id",
-            "SELECT sum(col) AS total FROM explode(sequence(1, 10)), range(2)",
-            "SELECT id FROM samples WHERE EXISTS (SELECT 1 FROM explode(array(2, 3)) e WHERE e.col = id) ORDER BY id",
+            "SELECT col AS w FROM explode(array(1, 2))",
+            "SELECT concat(k, v) AS w FROM explode(map('a', 1, 'b', 2)) AS e(k, v) WHERE v > 1",
+            "SELECT e.w FROM posexplode(array('a', 'b')) AS e(p, w)",
+            "SELECT struct(n, c) AS w FROM stack(2, 1, 'a', 2, 'b') AS e(n, c)",
+            "SELECT struct(col1, col2) AS w FROM inline(array(struct(1, 'a'), struct(2, 'b')))",
+            "SELECT w FROM (SELECT * FROM explode_outer(CAST(array() AS ARRAY<INT>))) AS e(w)",
+            "SELECT id + col AS w FROM samples JOIN explode(array(1, 2)) ON id = col",
+            "SELECT sum(col) AS w FROM explode(sequence(1, 10)), range(2)",
+            "SELECT id AS w FROM samples WHERE EXISTS (SELECT 1 FROM explode(array(2, 3)) e WHERE e.col = id)",
         )
     ),
 )
