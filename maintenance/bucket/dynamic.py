@@ -12,7 +12,7 @@ import numpy as np
 
 from maintenance.errors import OptionError
 from maintenance.options.model import TableModel
-from maintenance.types.integer_order import ascending_order
+from maintenance.types.integer_order import ascending_order, first_of_each
 
 _LAST_BUCKET = 32767
 _LEAST_HASH = np.int64(-(2**31))
@@ -66,7 +66,7 @@ class PartitionBuckets:
         mine = assigner_of(hashes, assigner.count) == assigner.number
         hashes, owners = hashes[mine], owners[mine]
         order = _order(hashes)
-        first = order[_is_first(hashes[order])]
+        first = order[first_of_each(hashes[order])]
         self._held = np.append(_entries(hashes[first], owners[first]), _END)
 
     def assign(self, hashes: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ class PartitionBuckets:
         """
         order = _order(hashes)
         ordered = hashes[order]
-        is_first = _is_first(ordered)
+        is_first = first_of_each(ordered)
         distinct = ordered[is_first]
         keys = _entries(distinct, np.int64(0))
         # What is held for a key is its bucket behind it; without sign, for the way to the end may be that long.
@@ -109,13 +109,6 @@ _END = np.int64(2**63 - 1)
 def _entries(hashes: np.ndarray, buckets: np.ndarray | np.int64) -> np.ndarray:
     """What is held of keys: hash and bucket in one number, int64, shape (n,)."""
     return (hashes.astype(np.int64) << np.int64(32)) + buckets
-
-
-def _is_first(ordered: np.ndarray) -> np.ndarray:
-    """Whether each of some values in order is the first of its kind."""
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return is_first
 
 
 def _order(hashes: np.ndarray) -> np.ndarray:

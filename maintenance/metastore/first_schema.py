@@ -34,7 +34,7 @@ def first_schema(name: Identifier, schema: Schema, catalog_options: Mapping[str,
         fix = "Create the table without 'branch', and the branch with CALL sys.create_branch."
         raise OptionError(f"'branch' = '{branch}': a new table has no branch", str(name), fix)
     if table_options.AUTO_CREATE.of(options):
-        fix = "Leave it out, as Paimon asks, too."
+        fix = "Leave it out, or set it to false."
         raise OptionError("'auto-create' = 'true': a catalog makes no table by itself", str(name), fix)
     where, now = str(name), time.time_ns() // 1_000_000
     if kind in (object_table.TYPE, format_table.TYPE):

@@ -3,7 +3,7 @@
 Source: Java `Identifier`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from maintenance.errors import SchemaError
 from maintenance.metadata.branch_root import BRANCH_PREFIX, MAIN_BRANCH
@@ -22,7 +22,6 @@ class Identifier:
     Attributes:
         branch: ``main`` unless given.
         system_table: None for the table itself.
-        is_plain: neither a branch, be it ``main``, nor a system table is named.
     Raises: SchemaError: a part of it would lead to another folder.
     """
 
@@ -30,7 +29,6 @@ class Identifier:
     table: str
     branch: str = MAIN_BRANCH
     system_table: str | None = None
-    is_plain: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         where = f"table {self}"
@@ -45,18 +43,31 @@ class Identifier:
         table, *parts = object_name.split("$")
         if not dot or not database or not table or len(parts) > 2:
             raise _invalid(text)
-        branch, system, is_plain = MAIN_BRANCH, None, not parts
+        branch, system = MAIN_BRANCH, None
         if parts and parts[0].startswith(BRANCH_PREFIX):
             branch = parts.pop(0).removeprefix(BRANCH_PREFIX)
         if parts:
             system = parts.pop(0).lower()
         if parts or not branch or system == "":
             raise _invalid(text)
-        return cls(database, table, branch, system, is_plain)
+        return cls(database, table, branch, system)
+
+    @classmethod
+    def of_table(cls, text: str, where: str) -> "Identifier":
+        """The name of a table itself. Raises: SchemaError: of a branch, be it ``main``, or of a system table."""
+        name = cls.parse(text)
+        if "$" in text.partition(".")[2]:
+            raise no_own_table(text, where)
+        return name
 
     def __str__(self) -> str:
         branch = "" if self.branch == MAIN_BRANCH else f"${BRANCH_PREFIX}{self.branch}"
         return f"{self.database}.{self.table}{branch}"
+
+
+def no_own_table(text: str, where: str) -> SchemaError:
+    """That a name is not one of a table that can be made or dropped."""
+    return SchemaError(f"'{text}' is not a table of its own", where, "Name the table itself.")
 
 
 def _invalid(text: str) -> SchemaError:

@@ -26,7 +26,7 @@ from maintenance.metadata.branch_root import branch_root
 from maintenance.metadata.schemas import Schemas
 from maintenance.metastore.database import Database
 from maintenance.metastore.folder_move import is_hidden
-from maintenance.metastore.identifier import DATABASE_SUFFIX, SYS, Identifier
+from maintenance.metastore.identifier import DATABASE_SUFFIX, SYS, Identifier, no_own_table
 from maintenance.metastore.table_type import TableType, plain_tables
 from maintenance.names import check_new_name, segment
 from maintenance.options import table as table_options
@@ -330,9 +330,9 @@ class LocatedCatalog(ABC):
 
     def _plain(self, identifier: str) -> Identifier:
         """The name of a table itself. Raises: SchemaError: of a branch, a system table or in `sys`."""
-        name = Identifier.parse(identifier)
-        if not name.is_plain or name.database == SYS:
-            raise SchemaError(f"'{identifier}' is not a table of its own", self.warehouse, "Name the table itself.")
+        name = Identifier.of_table(identifier, self.warehouse)
+        if name.database == SYS:
+            raise no_own_table(identifier, self.warehouse)
         return name
 
     def _check_database_name(self, name: str) -> None:

@@ -8,10 +8,10 @@ DataFrame's rows. An invalid row is sent as its error, so that the driver sees t
 
 import pickle
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,8 @@ from maintenance.write.buckets import BucketRows, split_by_bucket
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+T = TypeVar("T")
 
 PARTITION, BUCKET, PLACE, TASK = "partition", "bucket", "place", "task"
 _SCHEMA = pa.schema(
@@ -72,7 +74,8 @@ def packed_frame(frame: "DataFrame", write: FrameWrite, routes: RowRoutes) -> "D
         context = TaskContext.get()
         place = (context.partitionId() if context is not None else 0) * _PLACES_PER_TASK
         try:
-            for rows in _gathered(batches):
+            for few in _gathered(batches, lambda batch: int(batch.get_total_buffer_size())):
+                rows = pa.Table.from_batches(few).combine_chunks()
                 # All parts in one batch: what a batch costs on its way is more than what a small part does.
                 parts = split_by_bucket(*_bucketed(rows, write, routes), write.context)
                 packed = [values for part in parts for values in _pieces(part, routes)]
@@ -131,25 +134,15 @@ def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[BucketRows]:
             yield part
 
 
-def gathered(parts: Iterator[BucketRows]) -> Iterator[BucketRows]:
+def larger_parts(parts: Iterator[BucketRows]) -> Iterator[BucketRows]:
     """The same rows in larger parts: those of one bucket that follow one another are put together, of any partition.
 
     A part's partition is that of its first rows.
     """
     for _, group in groupby(parts, key=lambda part: part.bucket):
-        waiting: list[BucketRows] = []
-        for part in group:
-            waiting.append(part)
-            if sum(each.bytes for each in waiting) >= _GATHERED_BYTES:
-                yield _together(waiting)
-                waiting = []
-        if waiting:
-            yield _together(waiting)
-
-
-def _together(parts: Sequence[BucketRows]) -> BucketRows:
-    rows = pa.concat_tables([part.rows for part in parts])
-    return replace(parts[0], rows=rows, bytes=sum(part.bytes for part in parts))
+        for few in _gathered(group, lambda part: part.bytes):
+            rows = pa.concat_tables([part.rows for part in few])
+            yield replace(few[0], rows=rows, bytes=sum(part.bytes for part in few))
 
 
 def _parts(batch: pa.RecordBatch) -> "Iterator[tuple[int, BucketRows | PaimonError]]":
@@ -164,17 +157,18 @@ def _parts(batch: pa.RecordBatch) -> "Iterator[tuple[int, BucketRows | PaimonErr
             yield place.as_py(), BucketRows(partition.as_py(), bucket.as_py(), part, part.get_total_buffer_size())
 
 
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    waiting: list[pa.RecordBatch] = []
+def _gathered(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """The items in lists that have about as many bytes as are worth while."""
+    waiting: list[T] = []
     size = 0
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.get_total_buffer_size()
+    for item in items:
+        waiting.append(item)
+        size += size_of(item)
         if size >= _GATHERED_BYTES:
-            yield pa.Table.from_batches(waiting).combine_chunks()
+            yield waiting
             waiting, size = [], 0
     if waiting:
-        yield pa.Table.from_batches(waiting).combine_chunks()
+        yield waiting
 
 
 def _bucketed(rows: pa.Table, write: FrameWrite, routes: RowRoutes) -> tuple[pa.Table, np.ndarray]:

@@ -24,7 +24,7 @@ from maintenance.spark.cancellation import ended_with_caller
 from maintenance.spark.cross_partition import placed_frame, placed_rows
 from maintenance.spark.exchange import is_large_row, limited_by_rows, part_bytes, with_small_rows
 from maintenance.spark.frame_write import FrameWrite
-from maintenance.spark.packed_rows import RowRoutes, gathered, packed_frame, repacked_frame, unpacked
+from maintenance.spark.packed_rows import RowRoutes, larger_parts, packed_frame, repacked_frame, unpacked
 from maintenance.spark.release import arrow_of
 from maintenance.spark.sail import is_sail
 from maintenance.spark.tasks import TaskError, in_task, portable
@@ -218,7 +218,7 @@ def _write_packed(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: 
 
 def _write_assigned(batches: Iterator[pa.RecordBatch], write: FrameWrite, writer: TableWrite, count: int) -> None:
     buckets = _assignment(write, count)
-    for part in gathered(unpacked(batches)):
+    for part in larger_parts(unpacked(batches)):
         writer.write(part.rows, buckets(part), part.bytes)
 
 

@@ -34,9 +34,14 @@ def distinct_of_runs(values: np.ndarray) -> np.ndarray:
 
 
 def _distinct(ordered: np.ndarray) -> np.ndarray:
+    return np.asarray(ordered[first_of_each(ordered)])
+
+
+def first_of_each(ordered: np.ndarray) -> np.ndarray:
+    """Whether each of some values in order differs from the one before it. bool, shape (n,)."""
     is_first = np.ones(len(ordered), bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
-    return np.asarray(ordered[is_first])
+    return is_first
 
 
 def are_among(values: np.ndarray, ascending: np.ndarray) -> np.ndarray:

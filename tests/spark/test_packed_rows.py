@@ -14,9 +14,9 @@ def part(bucket: int, ids: list[int], size: int) -> BucketRows:
 def test_parts_of_a_bucket_are_joined_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_rows, "_GATHERED_BYTES", 10)
     parts = [part(0, [1, 2], 4), part(0, [3], 4), part(0, [4], 4), part(0, [5], 1), part(1, [6], 1), part(0, [7], 1)]
-    found = [(each.bucket, each.rows["id"].to_pylist(), each.bytes) for each in packed_rows.gathered(iter(parts))]
+    found = [(each.bucket, each.rows["id"].to_pylist(), each.bytes) for each in packed_rows.larger_parts(iter(parts))]
     assert found == [(0, [1, 2, 3, 4], 12), (0, [5], 1), (1, [6], 1), (0, [7], 1)]
 
 
 def test_nothing_is_gathered_of_no_parts() -> None:
-    assert not list(packed_rows.gathered(iter(())))
+    assert not list(packed_rows.larger_parts(iter(())))

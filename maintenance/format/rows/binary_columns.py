@@ -61,7 +61,7 @@ class _Column:
         nulls: bool, shape (n,).
         sizes: of the variable part.
         variable: uint64, shape (n, k), when each row takes k words.
-        texts: when they vary; those of `sizes` 0 stand in the slot.
+        texts: when they vary; those of `sizes` 0 stand in the slot already.
     """
 
     slots: np.ndarray
@@ -127,8 +127,8 @@ def _put(rows: _Rows, slot: int, variable: _Words, column: _Column) -> None:
     if column.variable is not None:
         for word in range(column.variable.shape[1]):
             rows.words[rows.at(variable + word)] = column.variable[:, word]
-    if column.texts is not None and not isinstance(column.sizes, int):
-        _copy(column.texts, column.sizes, rows.words, rows.starts + variable)
+    if column.texts is not None:
+        _copy(column.texts, np.asarray(column.sizes), rows.words, rows.starts + variable)
 
 
 def _copy(texts: Texts, sizes: np.ndarray, out: np.ndarray, places: np.ndarray) -> None:
@@ -206,7 +206,9 @@ def _of_texts(array: pa.Array, nulls: np.ndarray) -> _Column:
     if inline.any():
         marked |= _first_words(texts.content, texts.starts, np.where(inline, lengths, 0))
     slots = np.where(nulls, 0, np.where(inline, marked, lengths.astype(np.uint64))).astype(np.uint64)
-    return _Column(slots, nulls, 0 if inline.all() else np.where(inline, 0, -(-lengths // 8)), texts=texts)
+    if inline.all():
+        return _Column(slots, nulls)
+    return _Column(slots, nulls, np.where(inline, 0, -(-lengths // 8)), texts=texts)
 
 
 def _of_timestamps(array: pa.Array, nulls: np.ndarray, data_type: DataType) -> _Column:

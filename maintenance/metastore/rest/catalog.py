@@ -377,10 +377,7 @@ class RestCatalog:
         return table
 
     def _plain(self, identifier: str) -> Identifier:
-        name = Identifier.parse(identifier)
-        if not name.is_plain:
-            raise SchemaError(f"'{identifier}' is not a table of its own", self.server.uri, "Name the table itself.")
-        return name
+        return Identifier.of_table(identifier, self.server.uri)
 
     def _check_not_sys(self, name: str) -> None:
         if name == SYS:

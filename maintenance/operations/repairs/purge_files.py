@@ -159,7 +159,7 @@ purge_files = OPERATION.function(
 
     Files that only branches used become orphan files. The young ones stay until the next removal of orphan files.
 
-    Raises: OptionError: of a branch, or reads of the table look at one: nothing is deleted then; errors of the steps.
-        After these, call it again to purge the rest.
+    Raises: OptionError: a branch is named, or an option of the table names one that reads need; nothing is deleted.
+        Errors of the steps: call it again to purge the rest.
     """
 )
